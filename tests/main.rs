@@ -38,6 +38,7 @@ mod plugin_sources;
 mod plugins;
 mod processes;
 mod protocol;
+mod reload;
 mod report;
 mod run_loading;
 mod run_notices;

@@ -10,6 +10,8 @@
 
 mod capability_use;
 mod chain;
+#[cfg(unix)]
+mod copies;
 mod disk;
 mod entry;
 mod folder;
@@ -37,6 +39,8 @@ use parking_lot::{Mutex, MutexGuard};
 
 pub use capability_use::{CapabilityUse, CapabilityUses};
 pub use chain::{BrokenLink, FlawKind, Line, Parsed, parse};
+#[cfg(unix)]
+pub use copies::LogService;
 pub use entry::Entry;
 pub use folder::{read_records, read_with_usage, usage, usage_and_dropped};
 pub use follow::Follower;
@@ -74,6 +78,8 @@ struct Sink {
     /// The records since [`Audit::keep_records`] as JSON.
     kept: Option<Vec<String>>,
     watchers: Vec<Watcher>,
+    #[cfg(unix)]
+    copies: Vec<copies::Copies>,
 }
 
 /// A function that is called with every record.
@@ -125,6 +131,23 @@ impl Audit {
         self.sink().watchers.push(Box::new(watcher));
     }
 
+    /// Sends a copy of every record from now on to a log service of the system.
+    ///
+    /// # Errors
+    ///
+    /// The socket or the thread for the copies cannot be made. A service that does not run is no error.
+    #[cfg(unix)]
+    pub fn copy_to(&self, service: LogService) -> io::Result<()> {
+        self.copy_to_socket(service, service.socket())
+    }
+
+    #[cfg(unix)]
+    fn copy_to_socket(&self, service: LogService, socket: &Path) -> io::Result<()> {
+        let copies = copies::Copies::start(service, socket)?;
+        self.sink().copies.push(copies);
+        Ok(())
+    }
+
     /// Records that a component, or the tools of an upstream server, were approved.
     ///
     /// # Errors
@@ -153,13 +176,18 @@ impl Audit {
     }
 
     /// Seals the last segment of this process. Nothing can be recorded afterwards. Waits for the index at most
-    /// [`Limits::index_wait`].
+    /// [`Limits::index_wait`], and for the last copies one second.
     ///
     /// # Errors
     ///
     /// The seal cannot be written. Earlier records are not affected.
     pub fn end(&self) -> io::Result<()> {
         let maintenance = self.sink().writer.end(&self.0.destination)?;
+        #[cfg(unix)]
+        {
+            let copies = std::mem::take(&mut self.sink().copies);
+            copies.into_iter().for_each(copies::Copies::end);
+        }
         if maintenance.is_some_and(|thread| !thread.finish(self.0.destination.limits.index_wait)) {
             tracing::debug!("the next process will update the index of the audit");
         }
@@ -182,6 +210,10 @@ impl Audit {
         }
         for watcher in &sink.watchers {
             watcher(record);
+        }
+        #[cfg(unix)]
+        for copies in &sink.copies {
+            copies.send(record);
         }
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! The sources of this process and the published catalog: one [`Host`] for all sessions.
+//!
+//! What the configuration decides is one value, [`Configured`]. A reload of the configuration replaces it, and the
+//! sessions go on.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use portcullis_checked_files::Records;
+use parking_lot::RwLock;
 use portcullis_mcp_client::{Object, UnassignedNotification};
 use portcullis_roots::Roots;
 use serde_json::Value;
@@ -17,9 +19,11 @@ use crate::catalog::Catalog;
 use crate::plugins::{LoadedPlugin, Loader, Plugins};
 use crate::sandbox::{Broadcast, Feature, Origin, SharedState};
 use crate::upstreams::{UpstreamEvent, UpstreamSource, Upstreams};
-use loading::{BeginLoading, LIST_WAIT, Loading};
+pub use configured::Configured;
+use loading::{BeginLoading, LIST_WAIT};
 pub use views::is_for_models;
 
+mod configured;
 mod jobs;
 mod loading;
 mod views;
@@ -33,21 +37,10 @@ const FIRST_ANSWER_WAIT: Duration = Duration::from_secs(20);
 
 /// The plugins, the upstream servers and the published catalog, once for the process.
 pub struct Host {
-    loading: Loading,
-    /// The catalog of the bundled plugins alone. Other sources take no names from bundled plugins, so calls of bundled
-    /// plugins do not wait for other sources.
-    bundled: OnceCell<Arc<Catalog>>,
-    /// The upstream servers.
-    pub upstreams: Arc<Upstreams>,
-    /// The published catalog. `None`: it has not been made yet, or was discarded after a change.
-    shown: Mutex<Option<Arc<VisibleCatalog>>>,
-    /// Serialises the making of the catalog. The value: whether background work (jobs, events of upstream servers)
-    /// has started.
-    has_background_work: tokio::sync::Mutex<bool>,
-    /// The views that plugins last declared for the listed tools.
-    views: Records,
-    /// The operator's roots.
-    pub roots: Roots,
+    /// What the configuration decides.
+    configured: RwLock<Arc<Configured>>,
+    /// Whether jobs run.
+    has_jobs: AtomicBool,
     /// State that outlives calls of plugins: notifications to all clients, deferred jobs and recent results.
     pub shared_state: Arc<SharedState>,
     /// Log records of upstream servers that belong to no request: the parameters of `notifications/message`.
@@ -78,24 +71,46 @@ impl VisibleCatalog {
 
 impl Host {
     /// A host that loads its plugins and connects to upstream servers when they are first needed.
-    pub fn new<F: Future<Output = Loader> + Send + 'static>(
-        roots: Roots,
-        upstreams: Upstreams,
-        views: Records,
-        load: impl FnOnce() -> F + Send + 'static,
-    ) -> Arc<Self> {
+    pub fn new(configured: Configured) -> Arc<Self> {
         Arc::new(Self {
-            loading: Loading::new(Box::new(move || Box::pin(load()))),
-            bundled: OnceCell::new(),
-            upstreams: Arc::new(upstreams),
-            shown: Mutex::new(None),
-            has_background_work: tokio::sync::Mutex::new(false),
-            views,
-            roots,
+            configured: RwLock::new(Arc::new(configured)),
+            has_jobs: AtomicBool::new(false),
             shared_state: Arc::default(),
             logs: broadcast::channel(MAX_WAITING_LOGS).0,
             shutdown: CancellationToken::new(),
         })
+    }
+
+    /// What the configuration decides now. A caller that needs several parts of it calls this once: a reload may come
+    /// between two calls.
+    pub fn configured(&self) -> Arc<Configured> {
+        self.configured.read().clone()
+    }
+
+    /// The upstream servers.
+    pub fn upstreams(&self) -> Arc<Upstreams> {
+        self.configured.read().upstreams.clone()
+    }
+
+    /// The operator's roots.
+    pub fn roots(&self) -> Roots {
+        self.configured.read().roots.clone()
+    }
+
+    /// Puts what a new configuration decides in the place of the old. Clients are notified that all lists have
+    /// changed. Calls in flight go on with the plugins and servers with which they began. A server that the new
+    /// configuration lacks ends with its last call.
+    pub fn replace(self: &Arc<Self>, configured: Configured) {
+        let old = std::mem::replace(&mut *self.configured.write(), Arc::new(configured));
+        old.end_reports();
+        self.tell_lists_changed();
+    }
+
+    /// Notifies clients that all lists have changed.
+    fn tell_lists_changed(&self) {
+        for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
+            self.shared_state.tell(Broadcast::List(list));
+        }
     }
 
     /// The catalog that clients see. Waits a short time for plugins that are being loaded, and longer for upstream
@@ -108,19 +123,21 @@ impl Host {
     /// bundled plugins, all sources that are known without starting a server, a new catalog, and a new catalog once
     /// all plugins are compiled.
     pub async fn catalog_with(self: &Arc<Self>, has: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
-        let known = self.shown.lock().clone().filter(|shown| has(&shown.catalog));
+        let configured = self.configured();
+        let known = configured.shown.lock().clone().filter(|shown| has(&shown.catalog));
         if let Some(shown) = known.filter(|shown| self.is_current(shown)) {
             return shown.catalog.clone();
         }
-        let bundled = self.bundled().await;
+        let bundled = self.bundled(&configured).await;
         if has(&bundled) {
             return bundled;
         }
-        if self.upstreams.has_new().await {
+        let upstreams = &configured.upstreams;
+        if upstreams.has_new().await {
             // Calls of known servers do not wait for servers that are started for the first time.
-            let plugins = self.loaded(|_| true).await;
-            let upstreams = self.upstreams.known_offers().await;
-            let known = Catalog::new(plugins, upstreams, &self.upstreams.lock).await;
+            let plugins = self.loaded(&configured, |_| true).await;
+            let known =
+                Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await;
             if has(&known) {
                 return Arc::new(known);
             }
@@ -129,20 +146,21 @@ impl Host {
         if has(&catalog) || catalog.plugins.complete {
             return catalog;
         }
-        self.loaded(|plugins| plugins.complete).await;
+        self.loaded(&configured, |plugins| plugins.complete).await;
         self.catalog().await
     }
 
     /// The catalog of the bundled plugins, which are loaded without delay.
-    async fn bundled(self: &Arc<Self>) -> Arc<Catalog> {
+    async fn bundled(self: &Arc<Self>, configured: &Arc<Configured>) -> Arc<Catalog> {
         let make = || async {
-            let plugins = self.loaded(|_| true).await;
+            let plugins = self.loaded(configured, |_| true).await;
             let is_bundled = |one: &&Arc<LoadedPlugin>| one.plugin.origin == Origin::Bundled;
             let loaded = plugins.loaded.iter().filter(is_bundled).cloned().collect();
             let bundled = Plugins { loaded, ..Plugins::default() };
-            Arc::new(Catalog::new(Arc::new(bundled), Vec::new(), &self.upstreams.lock).await)
+            let lock = &configured.upstreams.lock;
+            Arc::new(Catalog::new(Arc::new(bundled), Vec::new(), lock).await)
         };
-        self.bundled.get_or_init(make).await.clone()
+        configured.bundled.get_or_init(make).await.clone()
     }
 
     /// Passes an upstream server's event on to the clients that it concerns.
@@ -160,13 +178,25 @@ impl Host {
 
     /// Whether all plugins are loaded, and the host is not shutting down.
     pub fn is_ready(&self) -> bool {
-        let is_complete = self.loading.so_far().is_some_and(|plugins| plugins.complete);
+        let loading = &self.configured().loading;
+        let is_complete = loading.so_far().is_some_and(|plugins| plugins.complete);
         is_complete && !self.shutdown.is_cancelled()
+    }
+
+    /// Whether a plugin or a tool is held back, which an approval may change.
+    pub fn holds_back(&self) -> bool {
+        let configured = self.configured();
+        let plugins = configured.plugins_now();
+        let shown = configured.shown.lock().clone();
+        plugins.is_some_and(|plugins| !plugins.refused.is_empty())
+            || shown.is_some_and(|shown| {
+                shown.catalog.upstreams.iter().any(|offer| !offer.held.is_empty())
+            })
     }
 
     /// Hits and misses of each plugin's cache.
     pub fn cache_uses(&self) -> Vec<(String, (u64, u64))> {
-        let Some(shown) = self.shown.lock().clone() else { return Vec::new() };
+        let Some(shown) = self.published_now() else { return Vec::new() };
         let loaded = shown.catalog.plugins.loaded.iter();
         let used = |loaded: &Arc<LoadedPlugin>| {
             Some((loaded.plugin.name.to_string(), loaded.plugin.cache_use()?))
@@ -177,20 +207,24 @@ impl Host {
     /// The catalog that clients see now, without waiting. `None`: the catalog has not been made yet, or was
     /// discarded after a change.
     pub fn published_now(&self) -> Option<Arc<VisibleCatalog>> {
-        self.shown.lock().clone()
+        self.configured().shown.lock().clone()
     }
 
     /// The catalog of the bundled plugins, if it has been made already.
-    pub fn bundled_now(&self) -> Option<&Arc<Catalog>> {
-        self.bundled.get()
+    pub fn bundled_now(&self) -> Option<Arc<Catalog>> {
+        self.configured().bundled.get().cloned()
     }
 
     /// Waits until `is_enough` is true of the loaded plugins. The first waiter starts the loading.
-    async fn loaded(self: &Arc<Self>, is_enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
-        if let Some(begin) = self.loading.begin() {
-            tokio::spawn(load(Arc::downgrade(self), begin));
+    async fn loaded(
+        self: &Arc<Self>,
+        configured: &Arc<Configured>,
+        is_enough: impl Fn(&Plugins) -> bool,
+    ) -> Arc<Plugins> {
+        if let Some(begin) = configured.loading.begin() {
+            tokio::spawn(load(Arc::downgrade(self), configured.clone(), begin));
         }
-        self.loading.wait_for(is_enough).await
+        configured.loading.wait_for(is_enough).await
     }
 
     fn is_current(&self, shown: &VisibleCatalog) -> bool {
@@ -199,33 +233,32 @@ impl Host {
 
     /// The current catalog for clients, which is made if necessary: see [`Self::catalog`].
     async fn published(self: &Arc<Self>) -> Arc<VisibleCatalog> {
+        let configured = self.configured();
         let is_current = |shown: &&Arc<VisibleCatalog>| self.is_current(shown);
-        if let Some(shown) = self.shown.lock().as_ref().filter(is_current) {
+        if let Some(shown) = configured.shown.lock().as_ref().filter(is_current) {
             return shown.clone();
         }
-        let mut has_background_work = self.has_background_work.lock().await;
-        if let Some(shown) = self.shown.lock().as_ref().filter(is_current) {
+        let mut reports = configured.has_reports.lock().await;
+        if let Some(shown) = configured.shown.lock().as_ref().filter(is_current) {
             return shown.clone();
         }
-        if !*has_background_work {
-            *has_background_work = true;
+        if !self.has_jobs.swap(true, Ordering::Relaxed) {
             jobs::run(self);
-            let host = Arc::downgrade(self);
-            self.upstreams.report_events(&self.shutdown, move |event| {
-                if let Some(host) = host.upgrade() {
-                    host.forward_upstream_event(event);
-                }
-            });
         }
-        let (plugins, upstreams) = tokio::join!(self.plugins_for_lists(), self.upstreams.offers());
-        let mut plugins = self.loading.so_far().unwrap_or(plugins);
+        if !*reports {
+            *reports = true;
+            self.report_upstream_events(&configured);
+        }
+        let offers = configured.upstreams.offers();
+        let (plugins, upstreams) = tokio::join!(self.plugins_for_lists(&configured), offers);
+        let mut plugins = configured.loading.so_far().unwrap_or(plugins);
         let shown = loop {
-            let lock = &self.upstreams.lock;
+            let lock = &configured.upstreams.lock;
             let catalog = Catalog::new(plugins.clone(), upstreams.clone(), lock).await;
             // Locked until the catalog is published. For plugins that are loaded later, `publish_plugins` discards the
             // catalog and notifies clients.
-            let mut published = self.shown.lock();
-            let now = self.loading.so_far();
+            let mut published = configured.shown.lock();
+            let now = configured.loading.so_far();
             if let Some(now) = now.filter(|now| !Arc::ptr_eq(now, &plugins)) {
                 plugins = now;
                 continue;
@@ -243,29 +276,43 @@ impl Host {
         shown
     }
 
+    /// Passes the events of upstream servers on to clients, until the configuration is replaced or the host shuts
+    /// down.
+    fn report_upstream_events(self: &Arc<Self>, configured: &Configured) {
+        let host = Arc::downgrade(self);
+        let until = configured.reports_until(&self.shutdown);
+        configured.upstreams.report_events(&until, move |event| {
+            if let Some(host) = host.upgrade() {
+                host.forward_upstream_event(event);
+            }
+        });
+    }
+
     /// The plugins for a list: those that are loaded within a short time. If no plugin is loaded by then, the list
     /// waits for the first one.
-    async fn plugins_for_lists(self: &Arc<Self>) -> Arc<Plugins> {
-        self.loaded(|_| true).await;
-        let until = self.loading.deadline();
-        match tokio::time::timeout_at(until, self.loaded(|all| all.complete)).await {
+    async fn plugins_for_lists(self: &Arc<Self>, configured: &Arc<Configured>) -> Arc<Plugins> {
+        self.loaded(configured, |_| true).await;
+        let until = configured.loading.deadline();
+        let all = self.loaded(configured, |all| all.complete);
+        match tokio::time::timeout_at(until, all).await {
             Ok(all) => all,
-            Err(_) => self.loaded(|plugins| plugins.complete || !plugins.loaded.is_empty()).await,
+            Err(_) => {
+                let is_enough = |plugins: &Plugins| plugins.complete || !plugins.loaded.is_empty();
+                self.loaded(configured, is_enough).await
+            }
         }
     }
 
     /// Publishes the plugins that are loaded so far, and discards the catalog that lacks some of them.
-    fn publish_plugins(&self, plugins: Plugins) {
+    fn publish_plugins(&self, configured: &Configured, plugins: Plugins) {
         let was_shown = {
             // Locked before the plugins are added: a caller that waits for them never gets a catalog without them.
-            let mut shown = self.shown.lock();
-            self.loading.add(plugins);
+            let mut shown = configured.shown.lock();
+            configured.loading.add(plugins);
             shown.take().is_some()
         };
         if was_shown {
-            for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
-                self.shared_state.tell(Broadcast::List(list));
-            }
+            self.tell_lists_changed();
         }
     }
 
@@ -287,32 +334,31 @@ impl Host {
 
     /// The catalog with all plugins. Waits until each of them is loaded, and makes the definitions of their tools.
     pub async fn whole_catalog(self: &Arc<Self>) -> Arc<Catalog> {
-        self.loaded(|plugins| plugins.complete).await;
+        self.loaded(&self.configured(), |plugins| plugins.complete).await;
         self.tools().await.0
     }
 
     /// Discards the catalog and notifies clients, if an upstream server's list differs from the one in the catalog.
     pub fn discard_if_changed(&self) {
-        let mut shown = self.shown.lock();
+        let configured = self.configured();
+        let mut shown = configured.shown.lock();
         let Some(before) = &*shown else { return };
         let is_shown = |source: &Arc<UpstreamSource>| {
             source.upstream.known_listing().is_none_or(|now| {
                 before.catalog.upstreams.iter().any(|one| Arc::ptr_eq(&one.listing, &now))
             })
         };
-        if self.upstreams.all.iter().all(is_shown) {
+        if configured.upstreams.all.iter().all(is_shown) {
             return;
         }
         *shown = None;
-        for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
-            self.shared_state.tell(Broadcast::List(list));
-        }
+        self.tell_lists_changed();
     }
 
     /// Waits for the instructions and capabilities of all sources, which are part of the answer to `initialize`.
     /// Waits a short time, or up to 20 seconds if nothing is known of some upstream server yet.
     pub async fn wait_briefly_for_sources(self: &Arc<Self>) {
-        let wait = if self.upstreams.has_new().await { FIRST_ANSWER_WAIT } else { LIST_WAIT };
+        let wait = if self.upstreams().has_new().await { FIRST_ANSWER_WAIT } else { LIST_WAIT };
         if tokio::time::timeout(wait, self.catalog()).await.is_err() {
             tracing::info!("the plugins and upstream servers are still being loaded");
         }
@@ -320,7 +366,7 @@ impl Host {
 
     /// Whether a feature is offered. True until all plugins are loaded, because one of them may offer it.
     pub fn supports(&self, feature: Feature) -> bool {
-        let Some(shown) = self.shown.lock().clone() else { return true };
+        let Some(shown) = self.published_now() else { return true };
         let catalog = &shown.catalog;
         if !catalog.plugins.complete {
             return true;
@@ -343,11 +389,11 @@ impl Host {
 
 /// Loads the plugins and publishes them step by step: first the bundled ones, then those whose compiled code is
 /// cached, then each of the others once it is compiled.
-async fn load(host: Weak<Host>, begin: BeginLoading) {
+async fn load(host: Weak<Host>, configured: Arc<Configured>, begin: BeginLoading) {
     let mut loader = begin().await;
     let publish = |loader: &Loader| match host.upgrade() {
         Some(host) if !host.shutdown.is_cancelled() => {
-            host.publish_plugins(loader.so_far());
+            host.publish_plugins(&configured, loader.so_far());
             true
         }
         _ => false,

@@ -73,6 +73,8 @@ pub struct Upstreams {
     is_locked: bool,
     /// When the first list was made that had to wait for a server.
     first_list: OnceLock<Instant>,
+    /// The parked requests of all servers.
+    parked: Arc<Parked>,
     audit: Audit,
 }
 
@@ -93,6 +95,8 @@ pub struct UpstreamSource {
     tools_off: Vec<String>,
     /// The operator's policies for tools.
     pub(crate) policies: Policies,
+    /// The section of the configuration.
+    config: Config,
     /// The key of the server's approvals in the lock file.
     key: Arc<str>,
     /// The server as it was given on the command line. `None`: it is in the configuration.
@@ -176,7 +180,8 @@ impl UpstreamOffer {
 impl Upstreams {
     /// The configured upstream servers. `lock`: the lock file. `logins`: the folder of OAuth logins. `memory`: the
     /// lists that earlier processes of the host fetched. `is_locked`: no tools are approved at the first use of their
-    /// server. No server is started yet.
+    /// server. `previous`: the servers before a reload of the configuration; a server whose section is the same keeps
+    /// its connections. No other server is started yet.
     ///
     /// # Errors
     ///
@@ -189,13 +194,19 @@ impl Upstreams {
         memory: Memory,
         is_locked: bool,
         audit: Audit,
+        previous: Option<&Self>,
     ) -> Result<Self, InvalidUpstream> {
         let mut client = ClientSettings::new("portcullis", env!("CARGO_PKG_VERSION"));
         client.launcher = std::env::current_exe().ok();
         client.logins = Some(logins);
         client.memory = Some(memory);
-        let parked = Arc::new(Parked::default());
+        let parked = previous.map(|one| one.parked.clone()).unwrap_or_default();
         let source = |(name, one): (&String, &Config)| {
+            let known = previous.into_iter().flat_map(|previous| &previous.all);
+            let mut same = known.filter(|known| *known.name == **name && known.config == *one);
+            if let Some(same) = same.next() {
+                return Ok(same.clone());
+            }
             let upstream = Upstream::new(name, one.definition.clone(), client.clone())
                 .map_err(|cause| InvalidUpstream { name: name.clone(), cause: cause.into() })?;
             let policies = Policies::new(&one.tools)
@@ -209,6 +220,7 @@ impl Upstreams {
                 confined: one.definition.confine.is_some(),
                 tools_off: one.tools_off.clone(),
                 policies,
+                config: one.clone(),
                 // A name cannot contain `@`, so this key is not the name of a server.
                 key: match &one.typed {
                     Some(CommandLineServer { digest, .. }) => format!("{name}@{digest:.16}").into(),
@@ -223,7 +235,7 @@ impl Upstreams {
         let enabled = all.filter(|(_, one)| one.enabled != Some(false));
         let all = enabled.map(source).collect::<Result<_, _>>()?;
         let first_list = OnceLock::new();
-        Ok(Self { all, lock: Lock::at(lock), is_locked, first_list, audit })
+        Ok(Self { all, lock: Lock::at(lock), is_locked, first_list, parked, audit })
     }
 
     /// The offers of all servers. Servers whose lists are known are not started, and their lists may come from an

@@ -8,7 +8,7 @@ mod echo;
 
 use std::path::Path;
 
-use portcullis_http_server::{Settings, Tls};
+use portcullis_http_server::{Access, AccessRules, Settings, Tls};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +18,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = arguments.first().map_or("127.0.0.1:0", String::as_str);
     let server = echo::Echo::new();
     let mut settings = Settings::new(server.raw.clone());
-    settings.token = std::env::var("ECHO_TOKEN").ok();
+    let token = std::env::var("ECHO_TOKEN").ok();
+    settings.access = Access::new(AccessRules { token, ..AccessRules::default() })?;
     if let [_, certificate, key] = arguments.as_slice() {
         settings.tls = Some(Tls::load(Path::new(certificate), Path::new(key))?);
     }

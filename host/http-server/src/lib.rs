@@ -8,6 +8,7 @@
 //! A handler finds its caller as [`Principal`] in the extensions of the request's [`http::request::Parts`]. It gets no
 //! credentials.
 
+mod access;
 mod body;
 mod caller;
 mod client_address;
@@ -42,6 +43,7 @@ use rmcp::ServerHandler;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+pub use access::{Access, AccessRules};
 pub use issuer::{Fetch, FetchError, HttpsUrlError, Issuer};
 pub use oauth::Oauth;
 pub use principal::{Principal, ProfileName};
@@ -99,10 +101,9 @@ where
 {
     let (connections, tls) = (settings.connections, settings.tls.clone());
     let signals = StopSignals { stop: settings.stop.clone(), shutdown: shutdown.clone() };
-    let mut settings = settings;
-    settings.allowed_origins.extend(own_origins(&listener, tls.is_some()));
-    let router = Router::new(settings, factory, shutdown.clone())
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+    let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
+    settings.access.allow_own(own_origins(&listener, tls.is_some())).map_err(invalid)?;
+    let router = Router::new(settings, factory, shutdown.clone()).map_err(invalid)?;
     let certificates = tls.clone();
     let following = async {
         match certificates {

@@ -31,7 +31,7 @@ impl fmt::Display for Principal {
 }
 
 /// The name in the path `/mcp/NAME` of a request, in the extensions of the request's [`http::request::Parts`]. It
-/// is one of [`Settings::profiles`](crate::Settings::profiles).
+/// is one of [`AccessRules::profiles`](crate::AccessRules::profiles).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileName(pub String);
 

@@ -1,7 +1,7 @@
 //! Routes requests: finds the route of a request, checks its rate, then its origin except on probes, then its caller on
 //! protected routes, and serves it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,11 +17,11 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Callers, remove_credentials};
+use crate::access::{Access, Checked};
+use crate::caller::remove_credentials;
 use crate::client_address::{Client, PeerAddress};
 use crate::connections::Connection;
 use crate::legacy::Legacy;
-use crate::oauth::Resource;
 use crate::origins::Origins;
 use crate::principal::{Principal, ProfileName};
 use crate::rate_limit::RateLimits;
@@ -41,8 +41,7 @@ const SESSION_HEADER: &str = "mcp-session-id";
 
 /// Handles all requests of the server.
 pub(crate) struct Router<S> {
-    origins: Origins,
-    callers: Callers,
+    access: Access,
     rates: Mutex<RateLimits<Client>>,
     per_second: NonZeroU32,
     /// Logs refused requests.
@@ -51,7 +50,6 @@ pub(crate) struct Router<S> {
     /// Limits the sessions of both transports together.
     session_limits: Arc<SessionLimits>,
     raw: PassthroughKey,
-    profiles: BTreeSet<String>,
     pages: BTreeMap<String, Page>,
     readiness: Readiness,
     sessions: Arc<Sessions>,
@@ -113,10 +111,8 @@ impl<S: ServerHandler> Router<S> {
             .with_cancellation_token(shutdown.child_token());
         let make = factory.clone();
         let streamable = StreamableHttpService::new(move || Ok(make()), sessions.clone(), config);
-        let oauth = settings.oauth.map(Resource::new).transpose()?;
         Ok(Self {
-            origins: Origins::new(&settings.allowed_hosts, &settings.allowed_origins)?,
-            callers: Callers::new(settings.token.as_deref(), oauth),
+            access: settings.access,
             rates: Mutex::new(RateLimits::new(settings.requests_per_second)),
             per_second: settings.requests_per_second,
             refusal_log: RefusalLog::default(),
@@ -124,7 +120,6 @@ impl<S: ServerHandler> Router<S> {
             session_limits: SessionLimits::new(settings.sessions, settings.sessions_per_principal),
             legacy: settings.legacy_sse.then(|| Legacy::new(settings.raw.clone(), shutdown)),
             raw: settings.raw,
-            profiles: settings.profiles,
             pages: settings.pages,
             readiness: settings.readiness,
             sessions,
@@ -149,11 +144,12 @@ impl<S: ServerHandler> Router<S> {
         request: Request<Incoming>,
         connection: &Connection,
     ) -> HttpResponse {
-        let Some(route) = self.route(request.uri().path()) else {
+        let access = self.access.now();
+        let Some(route) = self.route(&access, request.uri().path()) else {
             return text_response(StatusCode::NOT_FOUND, self.nothing_here());
         };
         // A recognised caller has a rate limit of its own, even if other callers have the same address.
-        let recognised = self.callers.recognise(request.headers());
+        let recognised = access.callers.recognise(request.headers());
         let counted = Client::of(recognised.as_ref(), connection.peer);
         if let Err(response) = self.count(&counted, connection.peer) {
             return response;
@@ -163,14 +159,14 @@ impl<S: ServerHandler> Router<S> {
             Route::Readiness => return probe(request.method(), self.readiness.is_ready()),
             Route::Metadata(_) | Route::Protected(_) => {}
         }
-        if let Err(response) = self.origins.check(&request) {
+        if let Err(response) = access.origins.check(&request) {
             return response;
         }
         let origin = request.headers().get(header::ORIGIN).cloned();
         let mut response = match Origins::preflight(&request) {
             Some(response) => response,
             None => {
-                let served = self.serve(route, request, connection, counted).await;
+                let served = self.serve(&access, route, request, connection, counted).await;
                 served.unwrap_or_else(|refusal| refusal)
             }
         };
@@ -179,9 +175,9 @@ impl<S: ServerHandler> Router<S> {
     }
 
     /// The route of a path. `None`: nothing is served there.
-    fn route(&self, path: &str) -> Option<Route<'_>> {
+    fn route<'a>(&'a self, access: &'a Checked, path: &str) -> Option<Route<'a>> {
         let legacy = self.legacy.as_ref();
-        let metadata = || self.callers.resource().and_then(|resource| resource.metadata_at(path));
+        let metadata = || access.callers.resource().and_then(|resource| resource.metadata_at(path));
         match path {
             PATH => self.streamable_route(None),
             HEALTH_PATH => Some(Route::Health),
@@ -194,7 +190,7 @@ impl<S: ServerHandler> Router<S> {
                 Some(metadata) => Some(Route::Metadata(metadata)),
                 None => match self.pages.get(path) {
                     Some(page) => Some(Route::Protected(ProtectedRoute::Page(page))),
-                    None => self.profile_route(path),
+                    None => self.profile_route(access, path),
                 },
             },
         }
@@ -206,9 +202,9 @@ impl<S: ServerHandler> Router<S> {
     }
 
     /// The route of `/mcp/NAME`.
-    fn profile_route(&self, path: &str) -> Option<Route<'_>> {
+    fn profile_route(&self, access: &Checked, path: &str) -> Option<Route<'_>> {
         let name = path.strip_prefix(PATH)?.strip_prefix('/')?;
-        self.streamable_route(Some(ProfileName(self.profiles.get(name)?.clone())))
+        self.streamable_route(Some(ProfileName(access.profiles.get(name)?.clone())))
     }
 
     /// Counts a request of a client.
@@ -230,14 +226,15 @@ impl<S: ServerHandler> Router<S> {
     /// client whose rate limit already counts this request.
     async fn authenticate(
         &self,
+        access: &Checked,
         request: &Request<Incoming>,
         connection: &Connection,
         counted: Client,
     ) -> Result<(Option<Principal>, Client), HttpResponse> {
-        let authenticated = self.callers.authenticate(request.headers()).await;
+        let authenticated = access.callers.authenticate(request.headers()).await;
         let principal = authenticated.map_err(|error| {
             self.refusal_log.note(connection.peer, &error.to_string());
-            self.callers.refusal(&error)
+            access.callers.refusal(&error)
         })?;
         let client = Client::of(principal.as_ref(), connection.peer);
         if client != counted {
@@ -256,6 +253,7 @@ impl<S: ServerHandler> Router<S> {
     /// Serves a request whose rate and origin were checked. `Err` holds the response of a refusal.
     async fn serve(
         &self,
+        access: &Checked,
         route: Route<'_>,
         request: Request<Incoming>,
         connection: &Connection,
@@ -270,7 +268,7 @@ impl<S: ServerHandler> Router<S> {
             // `respond` has responded to these.
             Route::Health | Route::Readiness => return Ok(probe(request.method(), false)),
         };
-        let (principal, client) = self.authenticate(&request, connection, counted).await?;
+        let (principal, client) = self.authenticate(access, &request, connection, counted).await?;
         let place = || self.session_place(client, connection.peer);
         match route {
             ProtectedRoute::Streamable(profile) => {

@@ -1,6 +1,6 @@
 //! Settings of the HTTP server.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -10,22 +10,15 @@ use bytes::Bytes;
 use portcullis_result_passthrough::PassthroughKey;
 use tokio_util::sync::CancellationToken;
 
-use crate::oauth::Oauth;
+use crate::access::Access;
 use crate::tls::Tls;
 
 /// The settings of the HTTP server. With the defaults of [`Settings::new`], no token is needed, and only requests to a
 /// host of loopback are accepted. On another address than loopback, set a token or OAuth.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Accepted values of the header `Host`, beside `localhost`, `127.0.0.1` and `[::1]`: `host`, with any port, or
-    /// `host:port`.
-    pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may send requests: `scheme://host[:port]`. Pages of other origins may not.
-    pub allowed_origins: Vec<String>,
-    /// A bearer token. Its callers are [`Principal::Token`](crate::Principal::Token).
-    pub token: Option<String>,
-    /// Which access tokens are accepted. Their callers are [`Principal::Subject`](crate::Principal::Subject).
-    pub oauth: Option<Oauth>,
+    /// Who may send requests.
+    pub access: Access,
     /// Certificate and private key. `None`: connections are plain HTTP.
     pub tls: Option<Tls>,
     /// Whether streamable HTTP is served. A server may serve pages alone.
@@ -54,9 +47,6 @@ pub struct Settings {
     pub stop: CancellationToken,
     /// Unwraps results that were wrapped to pass through rmcp unchanged.
     pub raw: PassthroughKey,
-    /// Names under which the handler is served as well: at `/mcp/NAME`. The handler finds the name as
-    /// [`ProfileName`](crate::ProfileName).
-    pub profiles: BTreeSet<String>,
     /// Whether the server can serve calls now: `/readyz` responds with status 200, or else with 503.
     pub readiness: Readiness,
     /// Further pages, by their paths. They are read with GET or HEAD, after the same checks as `/mcp`.
@@ -68,10 +58,7 @@ impl Settings {
     pub fn new(raw: PassthroughKey) -> Self {
         let number = |number| NonZeroU32::new(number).expect("each default is above 0");
         Self {
-            allowed_hosts: Vec::new(),
-            allowed_origins: Vec::new(),
-            token: None,
-            oauth: None,
+            access: Access::default(),
             tls: None,
             streamable: true,
             legacy_sse: true,
@@ -84,7 +71,6 @@ impl Settings {
             replay_bytes: number(4 * 1024 * 1024),
             stop: CancellationToken::new(),
             raw,
-            profiles: BTreeSet::new(),
             readiness: Readiness::default(),
             pages: BTreeMap::new(),
         }

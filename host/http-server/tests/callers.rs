@@ -1,14 +1,15 @@
 //! Tests which hosts, origins and tokens are accepted.
 
+use portcullis_http_server::AccessRules;
 use serde_json::json;
 
-use crate::client::{TestServer, call, initialize};
+use crate::client::{TestServer, access, call, initialize};
 
 const TOKEN: &str = "0123456789abcdef-token";
 
 async fn with_token() -> TestServer {
     TestServer::start(|settings| {
-        settings.token = Some(TOKEN.to_owned());
+        settings.access = access(|rules| rules.token = Some(TOKEN.to_owned()));
         let page = portcullis_http_server::Page::new(|| ("text/plain", "secret".into()));
         settings.pages.insert("/metrics".into(), page);
     })
@@ -18,8 +19,10 @@ async fn with_token() -> TestServer {
 #[tokio::test]
 async fn other_hosts_and_origins_are_refused_at_every_path() {
     let server = TestServer::start(|settings| {
-        settings.allowed_origins = vec!["https://app.example".into()];
-        settings.allowed_hosts = vec!["mcp.example:8443".into()];
+        settings.access = access(|rules| {
+            rules.allowed_origins = vec!["https://app.example".into()];
+            rules.allowed_hosts = vec!["mcp.example:8443".into()];
+        });
         let page = portcullis_http_server::Page::new(|| ("text/plain", "page".into()));
         settings.pages.insert("/metrics".into(), page);
     })
@@ -57,9 +60,10 @@ async fn other_hosts_and_origins_are_refused_at_every_path() {
 
 #[tokio::test]
 async fn a_page_of_an_allowed_origin_can_read_the_response() {
-    let server =
-        TestServer::start(|settings| settings.allowed_origins = vec!["https://app.example".into()])
-            .await;
+    let allow_app = |rules: &mut AccessRules| {
+        rules.allowed_origins = vec!["https://app.example".into()];
+    };
+    let server = TestServer::start(|settings| settings.access = access(allow_app)).await;
     let origin = ("origin", "https://app.example");
     let asked = [
         origin,

@@ -5,6 +5,7 @@ mod client;
 #[path = "support/echo.rs"]
 mod echo;
 
+mod access;
 mod callers;
 mod events;
 mod legacy;

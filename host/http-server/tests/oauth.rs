@@ -13,7 +13,7 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-use crate::client::{Reply, TestServer, call};
+use crate::client::{Reply, TestServer, access, call};
 
 const ISSUER: &str = "https://id.example";
 const RESOURCE: &str = "https://mcp.example/mcp";
@@ -112,8 +112,10 @@ impl Setup {
             fetch,
         };
         let server = TestServer::start(|settings| {
-            settings.oauth = Some(oauth);
-            settings.token = Some("a fixed token".into());
+            settings.access = access(|rules| {
+                rules.oauth = Some(oauth);
+                rules.token = Some("a fixed token".into());
+            });
         })
         .await;
         Self { signers, server, fetched }

@@ -185,24 +185,13 @@ async fn shutdown_ends_open_streams() {
 
 #[tokio::test]
 async fn invalid_settings_are_reported_at_the_start() {
-    for (mut server, expected) in [
-        (
-            TestServer::start(|s| s.allowed_origins = vec!["app.example".into()]).await,
-            "app.example",
-        ),
-        (TestServer::start(|s| s.allowed_hosts = vec!["https://a".into()]).await, "https://a"),
-        (
-            TestServer::start(|s| {
-                let page = portcullis_http_server::Page::new(|| ("text/plain", "".into()));
-                s.pages.insert("/mcp".into(), page);
-            })
-            .await,
-            "/mcp",
-        ),
-    ] {
-        let error = soon(&mut server.served).await.unwrap().unwrap_err();
-        assert!(error.to_string().contains(expected), "{error}");
-    }
+    let mut server = TestServer::start(|s| {
+        let page = portcullis_http_server::Page::new(|| ("text/plain", "".into()));
+        s.pages.insert("/mcp".into(), page);
+    })
+    .await;
+    let error = soon(&mut server.served).await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("/mcp"), "{error}");
 }
 
 #[tokio::test]

@@ -344,7 +344,7 @@ impl ServerHandler for Server {
 
     async fn on_roots_list_changed(&self, cx: NotificationContext<RoleServer>) {
         self.roots_have_changed(&cx);
-        self.shared.host.upstreams.roots_changed().await;
+        self.shared.host.upstreams().roots_changed().await;
     }
 
     async fn on_custom_request(

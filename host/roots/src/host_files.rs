@@ -150,6 +150,11 @@ impl HostFiles {
         Self(Arc::new(inner))
     }
 
+    /// Whether these are the same data, and not only equal.
+    pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether a directory is one of the host's folders.
     pub(super) fn is_folder(&self, id: Id) -> bool {
         self.0.folders.contains(&id)

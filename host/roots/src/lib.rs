@@ -178,6 +178,14 @@ impl Roots {
         self.roots.is_empty()
     }
 
+    /// Whether these roots are clones of `other`, or `other` of these: not only equal, but opened at the same time.
+    pub fn is_clone_of(&self, other: &Self) -> bool {
+        let same = |(one, other): (&Arc<Root>, &Arc<Root>)| Arc::ptr_eq(one, other);
+        self.roots.len() == other.roots.len()
+            && self.roots.iter().zip(&other.roots).all(same)
+            && self.host_files.is_clone_of(&other.host_files)
+    }
+
     /// An empty list of roots, with the same files of the host.
     pub fn none(&self) -> Self {
         Self::new(Vec::new(), self.host_files.clone())

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 /// A collector of OpenTelemetry. It gets names, outcomes, durations and ids of calls by OTLP over HTTP, and no arguments,
 /// results or secrets.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TelemetryConfig {
     /// The address of the collector, such as `http://127.0.0.1:4318`. `/v1/traces` and `/v1/logs` are added to it.

@@ -38,6 +38,15 @@ impl Loading {
         }
     }
 
+    /// A state in which all plugins are loaded.
+    pub(super) fn ended(plugins: Plugins) -> Self {
+        Self {
+            plugins: watch::channel(Some(Arc::new(plugins))).0,
+            begin: Mutex::default(),
+            deadline: Mutex::default(),
+        }
+    }
+
     /// The function that starts the loader, for the first caller only. The waiting time of lists starts now.
     pub(super) fn begin(&self) -> Option<BeginLoading> {
         let begin = self.begin.lock().take()?;

@@ -54,8 +54,10 @@ impl Host {
         let plugin = &loaded.plugin;
         let key = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
         let key = digest(key.as_bytes());
+        let configured = self.configured();
+        let views = &configured.views;
         let has_changed = self.shared_state.have_views_changed();
-        let kept = self.views.read(&key).unwrap_or_else(|error| {
+        let kept = views.read(&key).unwrap_or_else(|error| {
             tracing::warn!("cannot read the views of `{}`: {error}", plugin.name);
             None
         });
@@ -66,16 +68,16 @@ impl Host {
         let Some(declared) = self.ask_for_views(loaded).await else { return Vec::new() };
         if has_changed {
             // A plugin has reported a change, so this declaration may be valid only until the host ends.
-            if let Err(error) = self.views.remove(&key) {
+            if let Err(error) = views.remove(&key) {
                 tracing::warn!("cannot remove the old views of `{}`: {error}", plugin.name);
             }
             return declared;
         }
         let text = serde_json::to_vec(&declared).unwrap_or_default();
-        if let Err(error) = self.views.write(&key, &text, None, None, |_| true) {
+        if let Err(error) = views.write(&key, &text, None, None, |_| true) {
             tracing::warn!("cannot keep the views of `{}`: {error}", plugin.name);
         }
-        if let Err(error) = self.views.shrink(MAX_KEPT_BYTES) {
+        if let Err(error) = views.shrink(MAX_KEPT_BYTES) {
             tracing::warn!("cannot remove old views: {error}");
         }
         declared
@@ -85,7 +87,7 @@ impl Host {
     async fn ask_for_views(&self, loaded: &Arc<LoadedPlugin>) -> Option<Vec<ToolView>> {
         let mut context = CallContext::default();
         // The list is the same for all sessions, so no session's roots are used.
-        let roots = self.roots.none();
+        let roots = self.roots().none();
         self.attach_shared_state(&mut context, loaded, &roots);
         let call = Call {
             request: call::request_id(),

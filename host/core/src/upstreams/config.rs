@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{CommandLineServer, Sharing, ToolConfig};
 
 /// The section of one upstream server.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "toml::Table")]
 pub struct Config {
     /// Whether the server is used. `None` means true.

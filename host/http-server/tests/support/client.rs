@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use portcullis_http_server::Settings;
+use portcullis_http_server::{Access, AccessRules, Settings};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -31,6 +31,13 @@ impl Drop for TestServer {
     fn drop(&mut self) {
         self.shutdown.cancel();
     }
+}
+
+/// The default rules with a change.
+pub fn access(change: impl FnOnce(&mut AccessRules)) -> Access {
+    let mut rules = AccessRules::default();
+    change(&mut rules);
+    Access::new(rules).expect("the rules are valid")
 }
 
 impl TestServer {

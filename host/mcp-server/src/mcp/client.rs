@@ -121,8 +121,8 @@ impl Client for RequestClient<'_> {
         Box::pin(async move {
             if !self.answers(method) {
                 if method == "roots/list" {
-                    let roots = self.server.shared.host.roots.iter();
-                    let roots = roots.filter_map(|root| uri_of_path(root.path()));
+                    let operator = self.server.shared.host.roots();
+                    let roots = operator.iter().filter_map(|root| uri_of_path(root.path()));
                     let roots: Vec<_> = roots.map(|uri| json!({ "uri": uri })).collect();
                     return Ok(json!({ "roots": roots }));
                 }

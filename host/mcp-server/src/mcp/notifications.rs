@@ -89,7 +89,7 @@ impl Server {
     ) -> Result<(), ErrorData> {
         // The client is asked for its roots now, because the watch uses them.
         let caller = Caller::of(cx);
-        self.session.roots(&self.shared.host.roots, &caller, &cx.peer, None).await;
+        self.session.roots(&self.shared.host.roots(), &caller, &cx.peer, None).await;
         let mut subscriptions = self.session.subscriptions.lock();
         if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains_key(&uri) {
             let why =
@@ -215,10 +215,10 @@ fn start_watch(host: &Arc<Host>, uri: String, watcher: Watcher) -> Watch {
 /// Reports changes of a plugin's resource. Ends if the resource has no version: then only the plugin itself can report
 /// changes.
 async fn watch_versions(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
-    let mut known = ask_version(host, uri, &watcher.roots(&host.roots)).await;
+    let mut known = ask_version(host, uri, &watcher.roots(&host.roots())).await;
     while known.is_some() {
         tokio::time::sleep(POLL_INTERVAL).await;
-        let now = ask_version(host, uri, &watcher.roots(&host.roots)).await;
+        let now = ask_version(host, uri, &watcher.roots(&host.roots())).await;
         if now.is_some() && now != known {
             host.shared_state.tell(Broadcast::Resource(uri.to_owned()));
         }

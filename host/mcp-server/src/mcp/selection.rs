@@ -37,7 +37,7 @@ impl Shared {
     /// The projects beneath the operator's roots, if projects decide what clients see.
     pub(super) async fn projects_of_operator(&self, selection: &Selection) -> Arc<Projects> {
         if self.asks_projects(selection) {
-            self.looks.projects(&self.host.roots).await
+            self.looks.projects(&self.host.roots()).await
         } else {
             Arc::default()
         }
@@ -70,7 +70,7 @@ impl Server {
             principal: caller.principal.as_deref(),
             client: caller.client.as_deref(),
         };
-        let selections = &self.shared.selections;
+        let selections = self.shared.selections();
         selections.choose(asker).map_err(|why| ErrorData::invalid_request(why.to_string(), None))
     }
 
@@ -85,7 +85,7 @@ impl Server {
         if !self.shared.asks_projects(selection) {
             return Arc::default();
         }
-        let operator = &self.shared.host.roots;
+        let operator = &self.shared.host.roots();
         let has_roots = caller.capabilities.roots.is_some();
         if caller.modern && has_roots && operator.is_empty() {
             // A modern client can be asked for its roots only in the answer to a call.
@@ -98,7 +98,7 @@ impl Server {
         }
         let (server, caller, peer) = (self.clone(), caller.clone(), peer.clone());
         let mut asking = tokio::spawn(async move {
-            server.session.roots(&server.shared.host.roots, &caller, &peer, None).await;
+            server.session.roots(&server.shared.host.roots(), &caller, &peer, None).await;
             (server, peer)
         });
         if tokio::time::timeout(ROOTS_WAIT, &mut asking).await.is_err() {
@@ -147,7 +147,7 @@ impl Server {
             .filter(|offer| is_listed(Source::Upstream(offer)))
             .filter_map(|one| one.listing.peer.instructions.as_deref());
         let offered = plugins.chain(upstreams).map(portcullis_sanitize::plain);
-        let unreachable = self.shared.host.upstreams.remarks();
+        let unreachable = self.shared.host.upstreams().remarks();
         let all: Vec<_> = offered.chain(unreachable).collect();
         Some(all.join("\n\n")).filter(|text| !text.is_empty())
     }
@@ -182,7 +182,7 @@ impl Server {
     /// the client last listed tools.
     async fn tell_if_projects_changed(&self, peer: &Peer<RoleServer>) {
         let Some(seen) = self.session.seen.lock().clone() else { return };
-        let operator = &self.shared.host.roots;
+        let operator = &self.shared.host.roots();
         let has_roots = self.session.initialized_by.lock().is_some();
         let last = self.session.last_roots(operator, has_roots);
         let roots = if last.is_unknown() { operator } else { &last };
@@ -213,8 +213,8 @@ impl Server {
             shared.looks.forget().await;
             if !is_modern {
                 server.tell_if_projects_changed(&peer).await;
-            } else if !shared.host.roots.is_empty()
-                && shared.looks.projects(&shared.host.roots).await != seen
+            } else if !shared.host.roots().is_empty()
+                && shared.looks.projects(&shared.host.roots()).await != seen
             {
                 // A modern client is notified through its subscription.
                 shared.host.shared_state.tell(Broadcast::List(ListKind::Tools));
@@ -238,7 +238,7 @@ impl Server {
         }
         let (server, peer) = (self.clone(), cx.peer.clone());
         tokio::spawn(async move {
-            server.session.roots(&server.shared.host.roots, &caller, &peer, None).await;
+            server.session.roots(&server.shared.host.roots(), &caller, &peer, None).await;
             server.tell_if_projects_changed(&peer).await;
         });
     }

@@ -101,12 +101,12 @@ impl Server {
     ) -> Option<Roots> {
         let wants_roots = request.source.plugin().is_some_and(|loaded| loaded.wants_roots());
         if !request.has_paths && !wants_roots {
-            return Some(self.shared.host.roots.none());
+            return Some(self.shared.host.roots().none());
         }
-        let (operator, named) = (&self.shared.host.roots, exchange.roots());
-        let roots = Box::pin(self.session.roots(operator, caller, &cx.peer, named)).await;
+        let (operator, named) = (self.shared.host.roots(), exchange.roots());
+        let roots = Box::pin(self.session.roots(&operator, caller, &cx.peer, named)).await;
         // The answers to lists and completions cannot contain questions.
-        let cannot_ask = || self.session.last_roots(operator, true);
+        let cannot_ask = || self.session.last_roots(&operator, true);
         roots.or_else(|| (!call::may_ask(&request.work)).then(cannot_ask))
     }
 

@@ -54,11 +54,31 @@ pub struct Session {
 /// The client's roots, as far as they are known.
 #[derive(Default)]
 struct KnownRoots {
-    /// The operator's roots narrowed by the client's, as the client last named them.
-    last: Option<Roots>,
+    /// The roots that the client last named.
+    last: Option<NarrowedRoots>,
     /// Counts the client's notifications that its roots have changed. An answer to a request from before such a
     /// notification is out of date.
     changes: u64,
+}
+
+/// The operator's roots, narrowed by the client's.
+struct NarrowedRoots {
+    /// The operator's roots. A reload of the configuration may replace them, and then the client is asked again.
+    operator: Roots,
+    /// The narrowed roots.
+    roots: Roots,
+}
+
+impl KnownRoots {
+    /// The narrowed roots, if they were made from these roots of the operator.
+    fn last(&self, operator: &Roots) -> Option<&Roots> {
+        let last = self.last.as_ref().filter(|last| last.operator.is_clone_of(operator));
+        last.map(|last| &last.roots)
+    }
+
+    fn set(&mut self, operator: &Roots, roots: &Roots) {
+        self.last = Some(NarrowedRoots { operator: operator.clone(), roots: roots.clone() });
+    }
 }
 
 /// Maximum number of changed resources that wait until a client is notified.
@@ -115,7 +135,7 @@ impl Session {
         if caller.modern {
             // MCP 2026-07-28 has no notification of changed roots, so each call asks.
             let Some(roots) = named?.narrow(operator) else { return Some(operator.unknown()) };
-            self.roots.lock().last = Some(roots.clone());
+            self.roots.lock().set(operator, &roots);
             return Some(roots);
         }
         Some(self.roots_by_asking(operator, peer).await)
@@ -126,7 +146,7 @@ impl Session {
         for _ in 0..MAX_ROOTS_REQUESTS {
             let changes = {
                 let known = self.roots.lock();
-                if let Some(last) = &known.last {
+                if let Some(last) = known.last(operator) {
                     return last.clone();
                 }
                 known.changes
@@ -135,7 +155,7 @@ impl Session {
             let Some(roots) = client.narrow(operator) else { return operator.unknown() };
             let mut known = self.roots.lock();
             if known.changes == changes {
-                known.last = Some(roots.clone());
+                known.set(operator, &roots);
                 return roots;
             }
             // The roots have changed since the request.
@@ -146,7 +166,7 @@ impl Session {
     /// The roots that the client last named: for work that cannot ask the client. If a client that has roots has not
     /// named them yet, no path can be opened.
     pub fn last_roots(&self, operator: &Roots, has_roots: bool) -> Roots {
-        match &self.roots.lock().last {
+        match self.roots.lock().last(operator) {
             _ if !has_roots => operator.clone(),
             Some(last) => last.clone(),
             None => operator.unknown(),
@@ -247,8 +267,14 @@ mod tests {
         assert!(opened(&session.last_roots(&operator, false)).is_ok());
         let unknown = session.last_roots(&operator, true);
         assert!(matches!(opened(&unknown), Err(Refusal::RootsNotListed)));
-        session.roots.lock().last = Some(operator.clone());
+        session.roots.lock().set(&operator, &operator);
         assert!(opened(&session.last_roots(&operator, true)).is_ok());
+        let reloaded = Roots::new(
+            vec![Root::open(folder.path(), &HostFiles::default()).unwrap()],
+            HostFiles::default(),
+        );
+        let narrowed_before = session.last_roots(&reloaded, true);
+        assert!(matches!(opened(&narrowed_before), Err(Refusal::RootsNotListed)));
         session.forget_roots();
         let forgotten = session.last_roots(&operator, true);
         assert!(matches!(opened(&forgotten), Err(Refusal::RootsNotListed)));

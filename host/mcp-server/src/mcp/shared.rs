@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use portcullis_checked_files::Records;
-use portcullis_core::host::{Host, Tools};
+use portcullis_core::host::{Configured, Host, Tools};
 use portcullis_core::listing::Selections;
 use portcullis_core::projects::Projects;
 use portcullis_result_passthrough::PassthroughKey;
@@ -43,7 +43,7 @@ pub struct Shared {
     pub(crate) raw: PassthroughKey,
     pub(super) tasks: Tasks,
     /// Which tools each client sees.
-    pub(super) selections: Selections,
+    selections: RwLock<Arc<Selections>>,
     /// Answers that were too long for their clients.
     pub(super) results: Results,
     /// The projects for which tools were last listed to a client of 2026-07-28: those beneath the operator's roots.
@@ -71,7 +71,7 @@ impl Shared {
             journals: Journals::new(journals),
             raw: PassthroughKey::new().expect("the system has randomness"),
             tasks: Tasks::default(),
-            selections,
+            selections: RwLock::new(Arc::new(selections)),
             results: Results::default(),
             seen: Mutex::default(),
             looks: ProjectSearches::default(),
@@ -79,6 +79,17 @@ impl Shared {
             logging: Mutex::default(),
             typed: Mutex::default(),
         })
+    }
+
+    /// Puts what a new configuration decides in the place of the old, for all sessions.
+    pub fn replace(&self, configured: Configured, selections: Selections) {
+        *self.selections.write() = Arc::new(selections);
+        self.host.replace(configured);
+    }
+
+    /// Which tools each client sees.
+    pub(super) fn selections(&self) -> Arc<Selections> {
+        self.selections.read().clone()
     }
 
     /// Counts a call until the result is dropped. `None`: [`MAX_CALLS`] calls are running.
@@ -113,7 +124,7 @@ impl Shared {
         all.push(Arc::downgrade(session));
         let levels = all.iter().filter_map(|one| one.upgrade()?.log_level());
         if let Some(level) = levels.min_by_key(|level| rank(*level)) {
-            self.host.upstreams.want_logs(level_name(level));
+            self.host.upstreams().want_logs(level_name(level));
         }
     }
 }

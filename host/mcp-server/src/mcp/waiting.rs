@@ -17,7 +17,8 @@ impl Server {
     /// sends progress meanwhile. Otherwise returns at once, and the list itself waits for a limited time.
     pub(super) async fn wait_for_new_upstreams(&self, cx: &RequestContext<RoleServer>) {
         let Some(token) = cx.meta.get_progress_token() else { return };
-        let settled = self.shared.host.upstreams.settled();
+        let upstreams = self.shared.host.upstreams();
+        let settled = upstreams.settled();
         tokio::pin!(settled);
         let mut reports = 0;
         loop {

@@ -1,11 +1,11 @@
 //! Serves MCP over HTTP.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
 use portcullis_core::config::HttpConfig;
-use portcullis_http_server::{Fetch, Page, Readiness, Settings};
+use portcullis_http_server::{AccessRules, Fetch, Page, Readiness, Settings};
 use portcullis_metrics::{CacheUse, MEDIA_TYPE, Metrics};
 use rmcp::ServerHandler;
 use tokio::net::TcpListener;
@@ -18,21 +18,36 @@ use portcullis_core::host::Host;
 /// The path of the MCP endpoint.
 pub use portcullis_http_server::PATH;
 
-/// The settings of the HTTP server, with a page of the host's metrics. The keys of OAuth issuers are fetched through
-/// the egress filter.
+/// Who may send requests. The keys of OAuth issuers are fetched through the egress filter. `profiles`: the names under
+/// which sessions are served as well.
 ///
 /// # Errors
 ///
-/// [`SettingsError`]: other machines could call without credentials, or the files for TLS or for the token are
-/// missing or cannot be used.
-pub fn settings(config: &HttpConfig, shared: &Arc<Shared>) -> Result<Settings, SettingsError> {
+/// [`SettingsError`]: other machines could call without credentials, or the token is missing or cannot be used.
+pub fn access_rules(
+    config: &HttpConfig,
+    profiles: BTreeSet<String>,
+) -> Result<AccessRules, SettingsError> {
     let named = oauth_hosts(config);
     let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
     let fetch = Fetch::new(move |url| {
         let fetched = portcullis_egress::fetch_document(url, named.clone(), agent);
         async move { fetched.await.map_err(Into::into) }
     });
-    let mut settings = make::settings(config, shared.raw.clone(), fetch)?;
+    make::access_rules(config, profiles, fetch)
+}
+
+/// The settings of the HTTP server, with a page of the host's metrics.
+///
+/// # Errors
+///
+/// [`SettingsError`]: a rule is invalid, or the files for TLS are missing or cannot be used.
+pub fn settings(
+    config: &HttpConfig,
+    rules: AccessRules,
+    shared: &Arc<Shared>,
+) -> Result<Settings, SettingsError> {
+    let mut settings = make::settings(config, rules, shared.raw.clone())?;
     let host = Arc::downgrade(&shared.host);
     settings.readiness = Readiness::new(move || host.upgrade().is_some_and(|host| host.is_ready()));
     settings.pages.insert("/metrics".to_owned(), metrics_page(&shared.host));
@@ -42,7 +57,7 @@ pub fn settings(config: &HttpConfig, shared: &Arc<Shared>) -> Result<Settings, S
 fn metrics_page(host: &Arc<Host>) -> Page {
     let metrics = Arc::new(Metrics::default());
     let (counting, host_now) = (metrics.clone(), Arc::downgrade(host));
-    host.upstreams.audit().watch(move |record| counting.count(record));
+    host.upstreams().audit().watch(move |record| counting.count(record));
     Page::new(move || {
         let caches = host_now.upgrade().map(|host| host.cache_uses()).unwrap_or_default();
         let used = |(plugin, (hits, misses))| CacheUse { plugin, hits, misses };

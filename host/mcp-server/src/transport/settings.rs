@@ -1,12 +1,15 @@
 //! Builds the settings of the HTTP server from the `[http]` table of the configuration.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use portcullis_core::config::{HttpConfig, IssuerConfig, OauthConfig};
-use portcullis_http_server::{Fetch, Issuer, Oauth, Settings, Tls, TlsError};
+use portcullis_http_server::{
+    Access, AccessRules, Fetch, InvalidSettings, Issuer, Oauth, Settings, Tls, TlsError,
+};
 use portcullis_result_passthrough::PassthroughKey;
 
 /// Minimum length of a bearer token in bytes. A shorter token could be guessed.
@@ -31,6 +34,9 @@ pub enum SettingsError {
     /// Certificate or private key cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// A host, an origin or an address of OAuth is invalid.
+    #[error(transparent)]
+    Access(#[from] InvalidSettings),
     /// The file of the bearer token cannot be read.
     #[error("the token file {}: {cause}", .file.display())]
     TokenFile {
@@ -48,27 +54,19 @@ pub enum SettingsError {
     },
 }
 
-/// The settings of the server. Reads the files that the configuration names.
+/// Who may send requests. Reads the file of the token. `profiles`: the names under which sessions are served as well.
 ///
 /// # Errors
 ///
-/// [`SettingsError`]: other machines could call without credentials, or the files for TLS or for the token are
-/// missing or cannot be used.
-pub(super) fn settings(
+/// [`SettingsError`]: other machines could call without credentials, or the token is missing or cannot be used.
+pub(super) fn access_rules(
     config: &HttpConfig,
-    raw: PassthroughKey,
+    profiles: BTreeSet<String>,
     fetch: Fetch,
-) -> Result<Settings, SettingsError> {
+) -> Result<AccessRules, SettingsError> {
     if config.token_file.is_none() && config.oauth.is_none() && !config.listen.ip().is_loopback() {
         return Err(SettingsError::NoCredentials(config.listen));
     }
-    let (cert, key) = ("tls-cert", "tls-key");
-    let tls = match (&config.tls_cert, &config.tls_key) {
-        (Some(certificate), Some(key)) => Some(Tls::load(certificate, key)?),
-        (None, None) => None,
-        (Some(_), None) => return Err(SettingsError::HalfOfTls { given: cert, missing: key }),
-        (None, Some(_)) => return Err(SettingsError::HalfOfTls { given: key, missing: cert }),
-    };
     let issuer = |IssuerConfig { issuer, jwks_uri }: IssuerConfig| Issuer { issuer, jwks_uri };
     let oauth = config.oauth.clone().map(|OauthConfig { resource, issuers, scopes }| Oauth {
         resource,
@@ -76,11 +74,34 @@ pub(super) fn settings(
         scopes,
         fetch,
     });
-    Ok(Settings {
+    Ok(AccessRules {
         allowed_hosts: config.allowed_hosts.clone(),
         allowed_origins: config.allowed_origins.clone(),
         token: config.token_file.as_deref().map(read_token).transpose()?,
         oauth,
+        profiles,
+    })
+}
+
+/// The settings of the server. Reads the files for TLS.
+///
+/// # Errors
+///
+/// [`SettingsError`]: the rules are invalid, or the files for TLS are missing or cannot be used.
+pub(super) fn settings(
+    config: &HttpConfig,
+    rules: AccessRules,
+    raw: PassthroughKey,
+) -> Result<Settings, SettingsError> {
+    let (cert, key) = ("tls-cert", "tls-key");
+    let tls = match (&config.tls_cert, &config.tls_key) {
+        (Some(certificate), Some(key)) => Some(Tls::load(certificate, key)?),
+        (None, None) => None,
+        (Some(_), None) => return Err(SettingsError::HalfOfTls { given: cert, missing: key }),
+        (None, Some(_)) => return Err(SettingsError::HalfOfTls { given: key, missing: cert }),
+    };
+    Ok(Settings {
+        access: Access::new(rules)?,
         tls,
         legacy_sse: config.legacy_sse,
         connections: config.connections,
@@ -105,7 +126,7 @@ pub(super) fn oauth_hosts(config: &HttpConfig) -> Vec<String> {
 /// Reads the bearer token. The token is in a file because command lines are visible to other users.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the operator names the file, at the start of the server"
+    reason = "the operator names the file, which is read at the start and when the configuration is reloaded"
 )]
 fn read_token(file: &Path) -> Result<String, SettingsError> {
     let text = std::fs::read_to_string(file)
@@ -122,9 +143,13 @@ fn read_token(file: &Path) -> Result<String, SettingsError> {
 mod tests {
     use super::*;
 
-    fn settings_of(config: &HttpConfig) -> Result<Settings, SettingsError> {
+    fn rules_of(config: &HttpConfig) -> Result<AccessRules, SettingsError> {
         let fetch = Fetch::new(|_| async { Err("nothing is fetched".into()) });
-        settings(config, PassthroughKey::new().unwrap(), fetch)
+        access_rules(config, BTreeSet::new(), fetch)
+    }
+
+    fn settings_of(config: &HttpConfig) -> Result<Settings, SettingsError> {
+        settings(config, AccessRules::default(), PassthroughKey::new().unwrap())
     }
 
     #[test]
@@ -150,7 +175,7 @@ mod tests {
     fn other_machines_need_a_token_or_oauth() {
         let open =
             HttpConfig { listen: SocketAddr::from(([0, 0, 0, 0], 0)), ..HttpConfig::default() };
-        let error = settings_of(&open).unwrap_err().to_string();
+        let error = rules_of(&open).unwrap_err().to_string();
         assert!(error.contains("--token-file") && error.contains("http.oauth"), "{error}");
         let issuer = IssuerConfig {
             issuer: "https://id.example/a".into(),
@@ -162,7 +187,7 @@ mod tests {
             scopes: Vec::new(),
         };
         let guarded = HttpConfig { oauth: Some(oauth), ..open };
-        assert!(settings_of(&guarded).unwrap().oauth.is_some());
+        assert!(rules_of(&guarded).unwrap().oauth.is_some());
         assert_eq!(oauth_hosts(&guarded), ["id.example", "keys.example"]);
     }
 
@@ -183,10 +208,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("token");
         let config = HttpConfig { token_file: Some(file.clone()), ..HttpConfig::default() };
-        assert!(matches!(settings_of(&config), Err(SettingsError::TokenFile { .. })));
+        assert!(matches!(rules_of(&config), Err(SettingsError::TokenFile { .. })));
         std::fs::write(&file, format!(" {} \n", "a".repeat(MIN_TOKEN_BYTES - 1))).unwrap();
-        assert!(matches!(settings_of(&config), Err(SettingsError::ShortToken { .. })));
+        assert!(matches!(rules_of(&config), Err(SettingsError::ShortToken { .. })));
         std::fs::write(&file, "a".repeat(MIN_TOKEN_BYTES)).unwrap();
-        assert!(settings_of(&config).unwrap().token.is_some());
+        assert!(rules_of(&config).unwrap().token.is_some());
     }
 }

@@ -13,7 +13,7 @@ use portcullis_audit::Audit;
 use portcullis_checked_files::{Records, SealKey};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::config::{self, Config, Folders};
-use portcullis_core::host::Host;
+use portcullis_core::host::{Configured, Host};
 use portcullis_core::listing::Selections;
 use portcullis_core::plugins::{Loader, Plugins};
 use portcullis_core::sandbox::Sandbox;
@@ -25,6 +25,8 @@ pub struct CommandContext {
     pub config: Config,
     /// The configuration file, if there is one.
     pub source: Option<PathBuf>,
+    /// Where the configuration file is, or would be. `None`: this context has no file.
+    pub config_file: Option<PathBuf>,
     /// The user's folders for files of the host.
     pub folders: Folders,
     /// The operator's roots.
@@ -73,15 +75,37 @@ impl CommandContext {
     pub fn new(common: &Common, read: ReadConfig) -> anyhow::Result<Self> {
         let ReadConfig { config, source, folders } = read;
         let user_folders = folders.clone();
+        let config_file = source.clone().or_else(|| Some(folders.config.clone()));
         let folders = config.host.over(folders);
         let own = host_files(&user_folders, &folders, &config, source.as_deref());
         let roots = open_roots(common, &config, own)?;
-        let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
+        let audit = config.host.audit(folders.audit.clone());
         for remark in portcullis_file_transaction::recover(&folders.journals) {
             tracing::warn!("{remark}");
         }
         let (code, key) = (folders.cache.clone(), SealKey::at(folders.key.clone()));
-        Ok(Self { config, source, folders, roots, audit, code, key })
+        Ok(Self { config, source, config_file, folders, roots, audit, code, key })
+    }
+
+    /// A context for the configuration as it is now, with the host's folders and the audit of this context.
+    ///
+    /// # Errors
+    ///
+    /// The configuration is invalid or cannot be read, or a root cannot be opened.
+    pub fn read_again(&self, common: &Common) -> anyhow::Result<Self> {
+        let ReadConfig { config, source, folders: user_folders } = ReadConfig::new(common)?;
+        let own = host_files(&user_folders, &self.folders, &config, source.as_deref());
+        let roots = open_roots(common, &config, own)?;
+        Ok(Self {
+            config,
+            source,
+            config_file: self.config_file.clone(),
+            folders: self.folders.clone(),
+            roots,
+            audit: self.audit.clone(),
+            code: self.code.clone(),
+            key: self.key.clone(),
+        })
     }
 
     /// A context for trying a plugin: all state is in `folders`, apart from compiled code, which the user's cache keeps.
@@ -102,7 +126,7 @@ impl CommandContext {
         let roots = Roots::new(vec![root], own);
         let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
         let (code, key) = (user.cache.clone(), SealKey::at(user.key.clone()));
-        Ok(Self { config, source: None, folders, roots, audit, code, key })
+        Ok(Self { config, source: None, config_file: None, folders, roots, audit, code, key })
     }
 
     /// A new sandbox, which runs plugins.
@@ -117,13 +141,18 @@ impl CommandContext {
         report_if_slow("loading the plugins (new ones are compiled first)", loading).await
     }
 
-    /// A host that loads its plugins when they are first needed.
-    pub fn host(&self) -> anyhow::Result<Arc<Host>> {
+    /// A host that loads its plugins into `sandbox` when they are first needed.
+    pub fn host(&self, sandbox: Arc<Sandbox>) -> anyhow::Result<Arc<Host>> {
         let config = self.config.clone().for_clients();
-        let (sandbox, folders) = (self.sandbox(), self.folders.clone());
+        let folders = self.folders.clone();
         let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
-        let views = Records::sealed(self.folders.cache.join("views"), self.key.clone());
-        Ok(Host::new(self.roots.clone(), self.upstreams()?, views, load))
+        let upstreams = self.upstreams()?;
+        Ok(Host::new(Configured::new(self.roots.clone(), upstreams, self.views(), load)))
+    }
+
+    /// The views that plugins declared.
+    pub fn views(&self) -> Records {
+        Records::sealed(self.folders.cache.join("views"), self.key.clone())
     }
 
     /// The state that all MCP sessions of a host share. `key_file` contains the keys that this host shares with other
@@ -148,12 +177,19 @@ impl CommandContext {
 
     /// The upstream servers. None is started or reached before its first use.
     pub fn upstreams(&self) -> anyhow::Result<Upstreams> {
+        self.upstreams_after(None)
+    }
+
+    /// The upstream servers after a reload of the configuration. A server of `previous` whose section is the same keeps
+    /// its connections.
+    pub fn upstreams_after(&self, previous: Option<&Upstreams>) -> anyhow::Result<Upstreams> {
         let Folders { lock, logins, .. } = self.folders.clone();
         let upstreams = self.config.upstreams.iter();
         let is_locked = self.config.host.locked == Some(true);
         let memory = Records::sealed(self.folders.cache.join("upstreams"), self.key.clone());
         let memory = Memory::new(memory);
-        Ok(Upstreams::new(upstreams, lock, logins, memory, is_locked, self.audit.clone())?)
+        let audit = self.audit.clone();
+        Ok(Upstreams::new(upstreams, lock, logins, memory, is_locked, audit, previous)?)
     }
 
     /// The state of each upstream server. The servers are started for this and closed afterwards.

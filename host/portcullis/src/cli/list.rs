@@ -45,7 +45,7 @@ async fn print_why(
     } else {
         Projects::default()
     };
-    let definitions = context.host()?.with_views(catalog).await;
+    let definitions = context.host(context.sandbox())?.with_views(catalog).await;
     let definition = |name: &str| definitions.iter().find(|tool| tool["name"] == name);
     let judged: Vec<_> = listing::judged(&selection, catalog, &projects)
         .into_iter()

@@ -1,18 +1,19 @@
 //! `portcullis preview`: a page in the browser that shows the tools' views, as a client would.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use portcullis_core::config::HttpConfig;
-use portcullis_http_server::Page;
+use portcullis_http_server::{AccessRules, Page};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::context::CommandContext;
+use super::file_stamps::FileStamps;
 use super::{CommandEnd, log, signals, views};
 use portcullis_core::listing::{Selection, Selections};
+use portcullis_core::plugins::folders_of;
 use portcullis_mcp_server::transport;
 
 /// Arguments of `preview`.
@@ -62,18 +63,19 @@ impl Args {
         let (address, page) = bind(self.port).await.map_err(failed)?;
         let (sandbox, frame) = bind(0).await.map_err(failed)?;
         let stop = CancellationToken::new();
-        signals::listen(stop.clone())?;
+        signals::listen(stop.clone(), signals::OnHangup::Stop)?;
         log::say(&format!("previewing at http://{address}/"));
         let tool = self.tool.as_deref().map(escaped).unwrap_or_default();
         let index = INDEX
             .replace("{{sandbox}}", &format!("http://{sandbox}/sandbox.html"))
             .replace("{{tool}}", &tool);
         while !stop.is_cancelled() {
-            let host = context.host()?;
+            let host = context.host(context.sandbox())?;
             let all = Selection::typed(&["all".to_owned()]);
             let selections = Selections::new(&context.config, Some(all));
             let shared = context.shared(host.clone(), selections, None)?;
-            let mut settings = transport::http::settings(&HttpConfig::default(), &shared)?;
+            let rules = AccessRules::default();
+            let mut settings = transport::http::settings(&HttpConfig::default(), rules, &shared)?;
             settings.pages.extend(pages(&index));
             let listen = |listener: &std::net::TcpListener| {
                 listener.try_clone().and_then(TcpListener::from_std).map_err(failed)
@@ -90,7 +92,7 @@ impl Args {
                 host.shutdown.cancel();
             };
             let (served, framed, ()) = tokio::join!(served, framed, ends);
-            host.upstreams.close().await;
+            host.upstreams().close().await;
             served.and(framed).context("serving the preview")?;
         }
         Ok(CommandEnd::Done)
@@ -131,26 +133,11 @@ fn escaped(text: &str) -> String {
 
 /// Waits until a plugin's file changes.
 async fn wait_for_change(context: &CommandContext) {
-    let before = stamps(context);
-    while stamps(context) == before {
+    let stamps = || FileStamps::of([], folders_of(&context.config, &context.folders));
+    let before = stamps();
+    while stamps() == before {
         tokio::time::sleep(CHECK_INTERVAL).await;
     }
-}
-
-/// The paths, times and sizes of the files in the plugin folders.
-#[expect(clippy::disallowed_methods, reason = "plugins are files in folders")]
-fn stamps(context: &CommandContext) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
-    let default = vec![context.folders.plugins.clone()];
-    let folders = context.config.host.plugin_dirs.as_ref().unwrap_or(&default);
-    let mut stamps = Vec::new();
-    for entry in folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten() {
-        let Ok(entry) = entry else { continue };
-        if let Ok(metadata) = entry.metadata() {
-            stamps.push((entry.path(), metadata.modified().ok(), metadata.len()));
-        }
-    }
-    stamps.sort();
-    stamps
 }
 
 #[cfg(test)]

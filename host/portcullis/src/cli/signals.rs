@@ -12,14 +12,69 @@ pub const TIMED_OUT_EXIT_CODE: i32 = 3;
 /// How long a process that exits waits for stderr to accept the last line of the log.
 const LAST_LINE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Cancels `stop` at the first SIGTERM, SIGINT or SIGHUP. The second signal ends the process with the exit code of
-/// shells: 128 plus the signal's number. SIGHUP is handled on Linux only, and not if it was ignored at the start
-/// (`nohup`). On Windows, Ctrl-C takes the place of the signals, and the exit code is [`TIMED_OUT_EXIT_CODE`].
+/// What SIGHUP does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnHangup {
+    /// SIGHUP ends the process, as when a terminal is closed.
+    Stop,
+    /// SIGHUP is received by [`Hangup`], as services expect.
+    Reload,
+}
+
+impl OnHangup {
+    /// For a server over HTTP: SIGHUP reloads a service, and ends a server that was started in a terminal.
+    pub fn of_service() -> Self {
+        if std::io::IsTerminal::is_terminal(&std::io::stderr()) { Self::Stop } else { Self::Reload }
+    }
+}
+
+/// Receives SIGHUP.
+pub struct Hangup {
+    #[cfg(unix)]
+    signal: Option<tokio::signal::unix::Signal>,
+}
+
+impl Hangup {
+    /// Receives SIGHUP if that is to reload. There is no SIGHUP on Windows.
+    ///
+    /// # Errors
+    ///
+    /// The signal handler cannot be installed.
+    pub fn listen(on_hangup: OnHangup) -> anyhow::Result<Self> {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let listen = || signal(SignalKind::hangup()).context("listening for SIGHUP");
+            let signal = (on_hangup == OnHangup::Reload).then(listen).transpose()?;
+            Ok(Self { signal })
+        }
+        #[cfg(not(unix))]
+        {
+            let _only_on_unix = on_hangup;
+            Ok(Self {})
+        }
+    }
+
+    /// Waits for the next SIGHUP.
+    pub async fn received(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal
+            && signal.recv().await.is_some()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
+}
+
+/// Cancels `stop` at the first SIGTERM or SIGINT, or at SIGHUP if that is to stop. The second signal ends the process
+/// with the exit code of shells: 128 plus the signal's number. SIGHUP stops on Linux only, and not if it was ignored at
+/// the start (`nohup`). On Windows, Ctrl-C takes the place of the signals, and the exit code is [`TIMED_OUT_EXIT_CODE`].
 ///
 /// # Errors
 ///
 /// A signal handler cannot be installed.
-pub fn listen(stop: CancellationToken) -> anyhow::Result<()> {
+pub fn listen(stop: CancellationToken, on_hangup: OnHangup) -> anyhow::Result<()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -36,7 +91,7 @@ pub fn listen(stop: CancellationToken) -> anyhow::Result<()> {
             .await
         }
         let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
-        if listens_to_hangup() {
+        if on_hangup == OnHangup::Stop && listens_to_hangup() {
             kinds.push(SignalKind::hangup());
         }
         let mut signals = Vec::new();
@@ -53,6 +108,8 @@ pub fn listen(stop: CancellationToken) -> anyhow::Result<()> {
             exit(128 + next(&mut signals).await);
         });
     }
+    #[cfg(not(unix))]
+    let _only_on_unix = on_hangup;
     #[cfg(not(unix))]
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {

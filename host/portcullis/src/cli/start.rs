@@ -39,7 +39,7 @@ fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Re
     let ended = runtime.block_on(async move {
         super::signals::survive_file_limits()?;
         match command {
-            Command::Serve(args) => args.run(context).await,
+            Command::Serve(args) => args.run(common, context).await,
             Command::Wrap(args) => args.run(context).await,
             Command::Preview(args) => args.run(context).await,
             Command::Call(args) => args.run(context).await,

@@ -52,7 +52,7 @@ impl Args {
             self.serve.list_all_by_default();
         }
         context.config.check()?;
-        self.serve.run(context).await
+        self.serve.run_once(context).await
     }
 }
 

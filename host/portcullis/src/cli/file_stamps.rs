@@ -1,0 +1,61 @@
+//! Tells whether files have changed, by their times and sizes.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Paths of files with their times and sizes. Equal stamps mean that no file has changed, as far as its time and size
+/// tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileStamps(Vec<(PathBuf, Option<(SystemTime, u64)>)>);
+
+impl FileStamps {
+    /// The stamps of these files, and of all files directly in these folders. A file that is missing or cannot be read
+    /// has no time. Blocks while the file system does.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the files are those that the operator names, and those in the plugin folders"
+    )]
+    pub fn of<'a>(
+        files: impl IntoIterator<Item = &'a Path>,
+        folders: impl IntoIterator<Item = &'a Path>,
+    ) -> Self {
+        let mut paths: Vec<PathBuf> = files.into_iter().map(Path::to_owned).collect();
+        let entries = folders.into_iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+        paths.extend(entries.flatten().flatten().map(|entry| entry.path()));
+        paths.sort();
+        let stamp = |path: PathBuf| {
+            let metadata = std::fs::metadata(&path).ok();
+            let stamp = metadata.and_then(|found| Some((found.modified().ok()?, found.len())));
+            (path, stamp)
+        };
+        Self(paths.into_iter().map(stamp).collect())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files they need")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_changed_and_removed_files_change_the_stamps() {
+        let folder = tempfile::tempdir().unwrap();
+        let (named, listed) = (folder.path().join("named"), folder.path().join("folder"));
+        std::fs::create_dir(&listed).unwrap();
+        let stamps = || FileStamps::of([named.as_path()], [listed.as_path(), Path::new("/gone")]);
+        let mut seen = vec![stamps()];
+        assert_eq!(seen[0], stamps());
+        let inner = listed.join("a.wasm");
+        let steps: [&dyn Fn(); 4] = [
+            &|| std::fs::write(&named, "one").unwrap(),
+            &|| std::fs::write(&inner, "two").unwrap(),
+            &|| std::fs::write(&inner, "three").unwrap(),
+            &|| std::fs::remove_file(&named).unwrap(),
+        ];
+        for step in steps {
+            step();
+            assert!(!seen.contains(&stamps()));
+            seen.push(stamps());
+        }
+    }
+}
