@@ -431,6 +431,30 @@ fn progress_comes_before_the_answer() {
 }
 
 #[test]
+fn metrics_can_have_an_address_of_their_own_where_no_token_is_needed() {
+    let token = "token-file = \"$HOME/token\"\nmetrics-listen = \"127.0.0.1:0\"\n";
+    let home = Home::with(&["echo"], &format!("{CONFIG}[http]\n{token}"));
+    std::fs::write(home.path().join("token"), "0123456789abcdef").expect("a home can be written");
+    let front = Front::start_in(home, &[]);
+    let said = front.process.hear("/metrics\n");
+    let address = said.split_once("metrics at http://").and_then(|(_, rest)| rest.split_once('/'));
+    let address: SocketAddr = address.expect("an address").0.parse().expect("an address");
+    let get = |at: SocketAddr, path: &str, headers: &[(&str, &str)]| {
+        let reply = http::request(at, &format!("GET {path}"), headers, b"");
+        reply.expect("an answer").status()
+    };
+    // As a scraper that knows the machine by its address in another network.
+    let scraper = [("host", "10.1.2.3:9090")];
+    for (path, status) in [("/metrics", 200), ("/healthz", 200), ("/mcp", 404), ("/sse", 404)] {
+        assert_eq!(get(address, path, &scraper), status, "{path}");
+    }
+    assert_eq!(get(address, "/metrics", &[("host", "rebound.example")]), 403);
+    let host = front.host();
+    let bearer = ("authorization", "Bearer 0123456789abcdef");
+    assert_eq!(get(front.address, "/metrics", &[("host", &host), bearer]), 404);
+}
+
+#[test]
 fn metrics_require_the_token() {
     let home = Home::with(&["echo", "greedy"], CONFIG);
     let token = home.file("token");

@@ -18,6 +18,9 @@ pub struct AccessRules {
     /// Accepted values of the header `Host`, beside `localhost`, `127.0.0.1` and `[::1]`: `host`, with any port, or
     /// `host:port`.
     pub allowed_hosts: Vec<String>,
+    /// Whether each IP address is an accepted value of `Host`. For pages that need no token and that machines read by
+    /// the address of this one.
+    pub any_address: bool,
     /// Origins of web pages that may send requests: `scheme://host[:port]`. Pages of other origins may not.
     pub allowed_origins: Vec<String>,
     /// A bearer token. Its callers are [`Principal::Token`](crate::Principal::Token).
@@ -50,8 +53,9 @@ impl Checked {
     fn new(rules: &AccessRules, own_origins: &[String]) -> Result<Self, InvalidSettings> {
         let allowed_origins = [&rules.allowed_origins, own_origins].concat();
         let oauth = rules.oauth.clone().map(Resource::new).transpose()?;
+        let origins = Origins::new(&rules.allowed_hosts, &allowed_origins)?;
         Ok(Self {
-            origins: Origins::new(&rules.allowed_hosts, &allowed_origins)?,
+            origins: if rules.any_address { origins.allow_any_address() } else { origins },
             callers: Callers::new(rules.token.as_deref(), oauth),
             profiles: rules.profiles.clone(),
         })

@@ -4,6 +4,8 @@
 //! origin (`Origin`) and the name under which the page addresses the server (`Host`). Both must be allowed here.
 //! Otherwise, any page could call a server that needs no token.
 
+use std::net::IpAddr;
+
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 
@@ -18,6 +20,8 @@ const PREFLIGHT_SECONDS: &str = "600";
 
 /// The allowed hosts and origins.
 pub(crate) struct Origins {
+    /// Whether each IP address is an allowed host.
+    any_address: bool,
     hosts: Vec<(String, Option<u16>)>,
     origins: Vec<Origin>,
 }
@@ -37,9 +41,16 @@ impl Origins {
             Origin::parse(origin).ok_or_else(|| InvalidSettings::AllowedOrigin(origin.clone()))
         });
         Ok(Self {
+            any_address: false,
             hosts: named.chain(loopback).collect::<Result<_, _>>()?,
             origins: origins.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Allows each IP address as a host, too. A page whose name an attacker leads to this server (DNS rebinding) is
+    /// still refused, because its requests contain the name.
+    pub(crate) fn allow_any_address(self) -> Self {
+        Self { any_address: true, ..self }
     }
 
     /// Refuses requests to hosts, and from pages of origins, that are not allowed.
@@ -105,6 +116,10 @@ impl Origins {
 
     fn is_ours(&self, (host, port): &(String, Option<u16>)) -> bool {
         let fits = |allowed: Option<u16>| allowed.is_none() || allowed == *port;
+        let address = host.trim_start_matches('[').trim_end_matches(']');
+        if self.any_address && address.parse::<IpAddr>().is_ok() {
+            return true;
+        }
         self.hosts.iter().any(|(allowed, allowed_port)| allowed == host && fits(*allowed_port))
     }
 

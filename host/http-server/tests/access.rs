@@ -74,6 +74,25 @@ async fn hosts_origins_and_profiles_are_replaced_together_and_the_servers_own_or
 }
 
 #[tokio::test]
+async fn addresses_are_accepted_as_hosts_where_they_are_allowed_and_names_are_not() {
+    let access = Access::new(AccessRules::default()).unwrap();
+    let server = TestServer::start(|settings| settings.access = access.clone()).await;
+    let status =
+        async |host| server.modern(&[("host", host)], "echo", json!({"text": "x"})).await.status;
+    let addresses = ["10.1.2.3", "10.1.2.3:9090", "[fd00::1]:9090", "[fd00::1]"];
+    for host in addresses {
+        assert_eq!(status(host).await, 403, "{host}");
+    }
+    access.replace(AccessRules { any_address: true, ..AccessRules::default() }).unwrap();
+    for host in addresses {
+        assert_eq!(status(host).await, 200, "{host}");
+    }
+    for host in ["evil.example", "10.1.2.3.evil.example", "10.1.2"] {
+        assert_eq!(status(host).await, 403, "{host}");
+    }
+}
+
+#[tokio::test]
 async fn invalid_rules_change_nothing() {
     let (server, access) = served().await;
     let origin =

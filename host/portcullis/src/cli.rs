@@ -35,6 +35,7 @@ mod safety;
 mod search;
 mod selection;
 mod serve;
+mod serve_options;
 mod setup;
 mod signals;
 mod sources;

@@ -13,6 +13,9 @@ use serde::Deserialize;
 pub struct HttpConfig {
     /// The address and the port to listen on, such as `127.0.0.1:8719` or `[::1]:8719`.
     pub listen: SocketAddr,
+    /// The address and the port of a second listener, for `/metrics` and the probes `/healthz` and `/readyz` alone. They
+    /// need no token there. Default: none, and `/metrics` is at `listen` and needs the token.
+    pub metrics_listen: Option<SocketAddr>,
     /// A file with the bearer token of clients: an absolute path. Default: none; then only
     /// this machine can connect, unless `[http.oauth]` is there.
     pub token_file: Option<PathBuf>,
@@ -77,6 +80,7 @@ impl Default for HttpConfig {
         let number = |number| NonZeroU32::new(number).expect("each default is above 0");
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8719)),
+            metrics_listen: None,
             token_file: None,
             tls_cert: None,
             tls_key: None,

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use portcullis_core::config::HttpConfig;
-use portcullis_http_server::{AccessRules, Fetch, Page, Readiness, Settings};
+use portcullis_http_server::{Access, AccessRules, Fetch, Page, Readiness, Settings};
 use portcullis_metrics::{CacheUse, MEDIA_TYPE, Metrics};
 use rmcp::ServerHandler;
 use tokio::net::TcpListener;
@@ -48,10 +48,35 @@ pub fn settings(
     shared: &Arc<Shared>,
 ) -> Result<Settings, SettingsError> {
     let mut settings = make::settings(config, rules, shared.raw.clone())?;
-    let host = Arc::downgrade(&shared.host);
-    settings.readiness = Readiness::new(move || host.upgrade().is_some_and(|host| host.is_ready()));
-    settings.pages.insert("/metrics".to_owned(), metrics_page(&shared.host));
+    settings.readiness = readiness(&shared.host);
+    if config.metrics_listen.is_none() {
+        settings.pages.extend(metrics_pages(&shared.host));
+    }
     Ok(settings)
+}
+
+/// Serves the host's metrics and the probes on a listener of their own until the host shuts down. No token is needed.
+///
+/// # Errors
+///
+/// The HTTP server cannot be started.
+pub async fn serve_metrics(shared: &Shared, listener: TcpListener) -> io::Result<()> {
+    // Scrapers and probes know a machine by its address.
+    let rules = AccessRules { any_address: true, ..AccessRules::default() };
+    let access = Access::new(rules).map_err(io::Error::other)?;
+    let settings = pages_only(shared, metrics_pages(&shared.host));
+    let settings = Settings { access, readiness: readiness(&shared.host), ..settings };
+    serve_without_sessions(shared, listener, settings).await
+}
+
+/// The host is ready once all plugins are loaded.
+fn readiness(host: &Arc<Host>) -> Readiness {
+    let host = Arc::downgrade(host);
+    Readiness::new(move || host.upgrade().is_some_and(|host| host.is_ready()))
+}
+
+fn metrics_pages(host: &Arc<Host>) -> BTreeMap<String, Page> {
+    [("/metrics".to_owned(), metrics_page(host))].into()
 }
 
 fn metrics_page(host: &Arc<Host>) -> Page {
@@ -76,11 +101,23 @@ pub async fn serve_pages(
     listener: TcpListener,
     pages: BTreeMap<String, Page>,
 ) -> io::Result<()> {
+    serve_without_sessions(shared, listener, pages_only(shared, pages)).await
+}
+
+/// Settings for these pages, without MCP.
+fn pages_only(shared: &Shared, pages: BTreeMap<String, Page>) -> Settings {
+    let (streamable, legacy_sse) = (false, false);
+    Settings { pages, streamable, legacy_sse, ..Settings::new(shared.raw.clone()) }
+}
+
+async fn serve_without_sessions(
+    shared: &Shared,
+    listener: TcpListener,
+    settings: Settings,
+) -> io::Result<()> {
     /// An MCP server that offers nothing.
     struct EmptyServer;
     impl ServerHandler for EmptyServer {}
-    let (streamable, legacy_sse) = (false, false);
-    let settings = Settings { pages, streamable, legacy_sse, ..Settings::new(shared.raw.clone()) };
     portcullis_http_server::serve(listener, settings, || EmptyServer, shared.host.shutdown.clone())
         .await
 }

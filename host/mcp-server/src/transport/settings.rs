@@ -76,6 +76,7 @@ pub(super) fn access_rules(
     });
     Ok(AccessRules {
         allowed_hosts: config.allowed_hosts.clone(),
+        any_address: false,
         allowed_origins: config.allowed_origins.clone(),
         token: config.token_file.as_deref().map(read_token).transpose()?,
         oauth,

@@ -19,7 +19,8 @@ use portcullis_mcp_server::transport;
 
 use super::context::CommandContext;
 use super::file_stamps::FileStamps;
-use super::{Common, log, serve, signals};
+use super::serve_options::Options;
+use super::{Common, log, signals};
 
 /// How often the files are checked for changes. A change counts once two checks in turn find the same, so that a file
 /// that is being copied is not read half.
@@ -29,7 +30,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 pub struct Reloader<'a> {
     common: &'a Common,
     /// The options of the command line, which override the configuration again.
-    args: &'a serve::Args,
+    options: &'a Options,
     /// The configuration that is in force.
     context: CommandContext,
     sandbox: Arc<Sandbox>,
@@ -45,15 +46,15 @@ impl<'a> Reloader<'a> {
     /// A reloader for a server that `context` configures.
     pub fn new(
         common: &'a Common,
-        args: &'a serve::Args,
+        options: &'a Options,
         context: CommandContext,
         sandbox: Arc<Sandbox>,
         shared: Arc<Shared>,
         access: Option<Access>,
         hangup: signals::Hangup,
     ) -> Self {
-        let stamps = stamps(watched(&context, args, &shared));
-        Self { common, args, context, sandbox, shared, access, hangup, stamps }
+        let stamps = stamps(watched(&context, options, &shared));
+        Self { common, options, context, sandbox, shared, access, hangup, stamps }
     }
 
     /// Reloads the configuration whenever there is a reason. Never ends.
@@ -95,7 +96,7 @@ impl<'a> Reloader<'a> {
     }
 
     async fn stamps_now(&self) -> FileStamps {
-        let watched = watched(&self.context, self.args, &self.shared);
+        let watched = watched(&self.context, self.options, &self.shared);
         let looked = tokio::task::spawn_blocking(move || stamps(watched)).await;
         looked.unwrap_or_else(|_| self.stamps.clone())
     }
@@ -103,17 +104,17 @@ impl<'a> Reloader<'a> {
     /// Reads everything, and only then replaces what is in force.
     async fn reload(&mut self) -> anyhow::Result<()> {
         let mut context = self.context.read_again(self.common)?;
-        self.args.override_config(&mut context.config)?;
+        self.options.override_config(&mut context.config)?;
         for key in fixed_at_start(&self.context.config, &context.config) {
             tracing::warn!("{key} has changed, which takes effect at the next start");
         }
         for warning in super::safety::warnings(&context) {
             tracing::warn!("{warning}");
         }
-        let selections = self.args.selections(&context)?;
+        let selections = self.options.selections(&context)?;
         let rules = match &self.access {
             Some(_) => Some(transport::http::access_rules(
-                &self.args.http_config(&context.config),
+                &self.options.http_config(&context.config),
                 profiles(&selections),
             )?),
             None => None,
@@ -182,7 +183,7 @@ fn fixed_at_start(before: &Config, now: &Config) -> Vec<&'static str> {
     }
     type Key<'a> = (&'static str, &'a dyn Fn(&HttpConfig) -> String);
     let keys: [Key<'_>; 9] = [
-        ("`http.listen`", &|http| format!("{:?}", http.listen)),
+        ("`http.listen`", &|http| format!("{:?}", (http.listen, http.metrics_listen))),
         ("`http.tls-cert`", &|http| format!("{:?}", (&http.tls_cert, &http.tls_key))),
         ("`http.state-key-file`", &|http| format!("{:?}", http.state_key_file)),
         ("`http.legacy-sse`", &|http| format!("{:?}", http.legacy_sse)),
@@ -218,9 +219,9 @@ struct Watched {
     folders: Vec<PathBuf>,
 }
 
-fn watched(context: &CommandContext, args: &serve::Args, shared: &Shared) -> Watched {
+fn watched(context: &CommandContext, options: &Options, shared: &Shared) -> Watched {
     let mut files: Vec<PathBuf> = context.config.secret_files().collect();
-    files.extend(args.secret_files().map(|(_, file)| file.to_owned()));
+    files.extend(options.secret_files().map(|(_, file)| file.to_owned()));
     files.extend(context.config_file.clone());
     // The host itself approves at first use, so the approvals matter only while something is held back.
     if shared.host.holds_back() {
