@@ -9,7 +9,7 @@ use crate::issuer_keys::KeysUnavailable;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Principal {
-    /// A caller with the token of [`Settings::token`](crate::Settings::token). Displayed as `token`.
+    /// A caller with the token of [`AccessRules::token`](crate::AccessRules::token). Displayed as `token`.
     Token,
     /// A caller with an access token of an issuer. Displayed as the issuer, a space, and the subject.
     Subject {
