@@ -51,7 +51,8 @@ conformance: _build
     #!/usr/bin/env bash
     set -euo pipefail
     target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
-    cargo build --quiet --package portcullis --package portcullis-mcp-client --example conformance-client
+    # Without `--package`: with the features of few packages, wasmtime would be built once more.
+    cargo build --quiet --examples
     cargo build --quiet --package guest-conformance --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
     cd tests/conformance
     npm ci
