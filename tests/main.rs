@@ -16,6 +16,7 @@ mod commands;
 mod configurations;
 mod confined;
 mod crowds;
+mod dev;
 mod documents;
 mod ends;
 mod families;

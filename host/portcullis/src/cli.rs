@@ -9,6 +9,8 @@ mod config;
 mod confirm;
 mod context;
 mod describe;
+mod dev;
+mod dev_project;
 mod doctor;
 mod family;
 mod file_stamps;
@@ -121,6 +123,8 @@ enum Command {
     New(new::Args),
     /// Test a plugin in the sandbox, with the cases of its author
     Test(test::Args),
+    /// Build, test and serve a plugin again after each change of its project
+    Dev(dev::Args),
     /// Manage plugins
     #[command(subcommand)]
     Plugin(Plugin),
@@ -249,6 +253,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => args.run(&cli.common),
         Command::New(args) => args.run(&cli.common),
         Command::Test(args) => args.run(&cli.common),
+        Command::Dev(args) => args.run(&cli.common),
         Command::Plugin(Plugin::Describe(args)) => args.run(&cli.common),
         command @ (Command::Serve(_)
         | Command::Wrap(_)

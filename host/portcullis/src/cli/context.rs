@@ -47,7 +47,7 @@ pub struct ReadConfig {
     /// The configuration file, if there is one.
     source: Option<PathBuf>,
     /// The user's folders.
-    folders: Folders,
+    pub folders: Folders,
 }
 
 impl ReadConfig {
@@ -109,21 +109,21 @@ impl CommandContext {
     }
 
     /// A context for trying a plugin: all state is in `folders`, apart from compiled code, which the user's cache keeps.
-    /// The root is a folder of this process.
     ///
     /// # Errors
     ///
-    /// The root cannot be opened.
+    /// A root cannot be opened.
     pub fn apart(
         config: Config,
         folders: Folders,
-        root: &Path,
+        roots: &[PathBuf],
         user: &Folders,
     ) -> anyhow::Result<Self> {
         let own = [&folders.store, &folders.audit, &folders.cache, &folders.plugins];
         let own = HostFiles::new(own.into_iter().map(|folder| HostFile::folder(folder.clone())));
-        let root = Root::open(root, &own).with_context(|| no_root(root))?;
-        let roots = Roots::new(vec![root], own);
+        let open = |root: &PathBuf| Root::open(root, &own).with_context(|| no_root(root));
+        let roots = roots.iter().map(open).collect::<anyhow::Result<_>>()?;
+        let roots = Roots::new(roots, own);
         let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
         let (code, key) = (user.cache.clone(), SealKey::at(user.key.clone()));
         Ok(Self { config, source: None, config_file: None, folders, roots, audit, code, key })

@@ -1,5 +1,6 @@
 //! Tells whether files have changed, by their times and sizes.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -29,6 +30,52 @@ impl FileStamps {
             (path, stamp)
         };
         Self(paths.into_iter().map(stamp).collect())
+    }
+}
+
+impl FileStamps {
+    /// As [`Self::of`], for these files and all files beneath a folder. Folders are left out if `skips` is true of their
+    /// name. Reads at most `limit` files of the folder.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the folder is a project that the operator names"
+    )]
+    pub fn beneath<'a>(
+        folder: &Path,
+        skips: impl Fn(&str) -> bool,
+        limit: usize,
+        files: impl IntoIterator<Item = &'a Path>,
+    ) -> Self {
+        let also = files.into_iter().map(Path::to_owned).collect::<Vec<_>>();
+        let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                // A link is not followed: it may lead out of the project, or in a circle.
+                let Ok(kind) = entry.file_type() else { continue };
+                match kind.is_dir() {
+                    true if skips(&entry.file_name().to_string_lossy()) => {}
+                    true => folders.push(entry.path()),
+                    false if files.len() < limit => files.push(entry.path()),
+                    false => {}
+                }
+            }
+        }
+        files.extend(also);
+        Self::of(files.iter().map(PathBuf::as_path), [])
+    }
+
+    /// These stamps without those of some files.
+    #[must_use]
+    pub fn without(mut self, files: &BTreeSet<PathBuf>) -> Self {
+        self.0.retain(|(path, _)| !files.contains(path));
+        self
+    }
+
+    /// The files whose stamps differ, or that only one of the two has.
+    pub fn differing(&self, other: &Self) -> BTreeSet<PathBuf> {
+        let (one, other): (BTreeSet<_>, BTreeSet<_>) =
+            (self.0.iter().collect(), other.0.iter().collect());
+        one.symmetric_difference(&other).map(|(path, _)| path.clone()).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! `portcullis preview`: a page in the browser that shows the tools' views, as a client would.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
@@ -55,33 +56,11 @@ const POLICY: &str = "frame-ancestors 'none'";
 impl Args {
     pub(super) async fn run(self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
         self.views.apply(&mut context.config)?;
-        let failed = |error: std::io::Error| anyhow!(error).context("listening on 127.0.0.1");
-        let bind = async |port| {
-            let listener = TcpListener::bind(("127.0.0.1", port)).await?;
-            Ok((listener.local_addr()?, listener.into_std()?))
-        };
-        let (address, page) = bind(self.port).await.map_err(failed)?;
-        let (sandbox, frame) = bind(0).await.map_err(failed)?;
+        let preview = Preview::bind(self.port, self.tool.as_deref()).await?;
         let stop = CancellationToken::new();
         signals::listen(stop.clone(), signals::OnHangup::Stop)?;
-        log::say(&format!("previewing at http://{address}/"));
-        let tool = self.tool.as_deref().map(escaped).unwrap_or_default();
-        let index = INDEX
-            .replace("{{sandbox}}", &format!("http://{sandbox}/sandbox.html"))
-            .replace("{{tool}}", &tool);
+        log::say(&format!("previewing at http://{}/", preview.address));
         while !stop.is_cancelled() {
-            let host = context.host(context.sandbox())?;
-            let all = Selection::typed(&["all".to_owned()]);
-            let selections = Selections::new(&context.config, Some(all));
-            let shared = context.shared(host.clone(), selections, None)?;
-            let rules = AccessRules::default();
-            let mut settings = transport::http::settings(&HttpConfig::default(), rules, &shared)?;
-            settings.pages.extend(pages(&index));
-            let listen = |listener: &std::net::TcpListener| {
-                listener.try_clone().and_then(TcpListener::from_std).map_err(failed)
-            };
-            let served = transport::http::serve(shared.clone(), listen(&page)?, settings, || {});
-            let framed = transport::http::serve_pages(&shared, listen(&frame)?, sandbox_page());
             let ends = async {
                 tokio::select! {
                     () = stop.cancelled() => {}
@@ -89,14 +68,77 @@ impl Args {
                         log::say("the plugins changed: loading them again");
                     }
                 }
-                host.shutdown.cancel();
             };
-            let (served, framed, ()) = tokio::join!(served, framed, ends);
-            host.upstreams().close().await;
-            served.and(framed).context("serving the preview")?;
+            preview.serve(&context, ends).await?;
         }
         Ok(CommandEnd::Done)
     }
+}
+
+/// The page and its listeners, which stay open while plugins are loaded again.
+pub struct Preview {
+    /// The address of the page.
+    pub address: SocketAddr,
+    index: String,
+    page: std::net::TcpListener,
+    frame: std::net::TcpListener,
+}
+
+impl Preview {
+    /// Listens on 127.0.0.1. `port`: 0 selects a free one. `tool`: the tool to show first.
+    ///
+    /// # Errors
+    ///
+    /// The port is in use.
+    pub async fn bind(port: u16, tool: Option<&str>) -> anyhow::Result<Self> {
+        let bind = async |port| {
+            let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+            Ok((listener.local_addr()?, listener.into_std()?))
+        };
+        let (address, page) = bind(port).await.map_err(failed)?;
+        let (sandbox, frame) = bind(0).await.map_err(failed)?;
+        let index = INDEX
+            .replace("{{sandbox}}", &format!("http://{sandbox}/sandbox.html"))
+            .replace("{{tool}}", &tool.map(escaped).unwrap_or_default());
+        Ok(Self { address, index, page, frame })
+    }
+
+    /// Serves the page, and MCP at `/mcp`, with the plugins of this context until `ends`.
+    ///
+    /// # Errors
+    ///
+    /// The configuration cannot be used, or the HTTP server cannot be started.
+    pub async fn serve(
+        &self,
+        context: &CommandContext,
+        ends: impl Future<Output = ()>,
+    ) -> anyhow::Result<()> {
+        let host = context.host(context.sandbox())?;
+        let all = Selection::typed(&["all".to_owned()]);
+        let selections = Selections::new(&context.config, Some(all));
+        let shared = context.shared(host.clone(), selections, None)?;
+        let rules = AccessRules::default();
+        let mut settings = transport::http::settings(&HttpConfig::default(), rules, &shared)?;
+        settings.pages.extend(pages(&self.index));
+        let listen = |listener: &std::net::TcpListener| {
+            listener.try_clone().and_then(TcpListener::from_std).map_err(failed)
+        };
+        let page = listen(&self.page)?;
+        let frame = listen(&self.frame)?;
+        let served = transport::http::serve(shared.clone(), page, settings, || {});
+        let framed = transport::http::serve_pages(&shared, frame, sandbox_page());
+        let ends = async {
+            ends.await;
+            host.shutdown.cancel();
+        };
+        let (served, framed, ()) = tokio::join!(served, framed, ends);
+        host.upstreams().close().await;
+        served.and(framed).context("serving the preview")
+    }
+}
+
+fn failed(error: std::io::Error) -> anyhow::Error {
+    anyhow!(error).context("listening on 127.0.0.1")
 }
 
 fn pages(index: &str) -> BTreeMap<String, Page> {

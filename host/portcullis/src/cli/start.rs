@@ -74,6 +74,7 @@ fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Re
             | Command::Import(_)
             | Command::New(_)
             | Command::Test(_)
+            | Command::Dev(_)
             | Command::Plugin(Plugin::Describe(_))
             | Command::Doctor(_) => {
                 unreachable!("`main` runs these commands")

@@ -69,7 +69,7 @@ impl Args {
 /// # Errors
 ///
 /// A case file has a mistake, or the component or the cases cannot be read.
-async fn test(component: &Path, cases: &Path, is_shown: bool) -> anyhow::Result<Vec<Tested>> {
+pub async fn test(component: &Path, cases: &Path, is_shown: bool) -> anyhow::Result<Vec<Tested>> {
     let plugin = plugin_name(component)?;
     let cases = read_cases(cases, &plugin)
         .with_context(|| format!("reading the cases of {}", component.display()))?;
@@ -86,7 +86,7 @@ async fn test(component: &Path, cases: &Path, is_shown: bool) -> anyhow::Result<
 }
 
 /// The name that the plugin has: that of its file.
-fn plugin_name(component: &Path) -> anyhow::Result<String> {
+pub fn plugin_name(component: &Path) -> anyhow::Result<String> {
     let name = component.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     if component.extension().is_none_or(|extension| extension != "wasm") {
         bail!(

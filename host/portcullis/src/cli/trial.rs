@@ -76,7 +76,8 @@ impl Trial {
         let root = write_files(state.path(), &case)?;
         let config = case.config(&self.place.path().join("plugins"));
         let folders = folders(state.path());
-        let context = CommandContext::apart(config, folders, &root, &self.user)?;
+        let context =
+            CommandContext::apart(config, folders, std::slice::from_ref(&root), &self.user)?;
         context.audit.keep_records();
         let end = self.call(&context, &case, &root).await?;
         if let Err(error) = context.audit.end() {
@@ -135,7 +136,7 @@ fn write_files(state: &Path, case: &Case) -> anyhow::Result<PathBuf> {
 }
 
 /// The folders and files of a host whose whole state is in one folder.
-fn folders(state: &Path) -> Folders {
+pub fn folders(state: &Path) -> Folders {
     Folders {
         config: state.join("portcullis.toml"),
         plugins: state.join("plugins"),
