@@ -44,7 +44,7 @@ impl quick_cache::Weighter<String, Value> for ByBytes {
     }
 }
 
-/// The right to compute the value of a key. Whoever else claims the key waits until this value is dropped.
+/// The right to compute the value of a key. Other tasks that claim the key wait until this claim is dropped.
 pub struct Claim(
     #[expect(dead_code, reason = "held, never read")] tokio::sync::OwnedMutexGuard<()>,
 );
@@ -115,7 +115,7 @@ impl Cache {
         self.memory().insert(key.to_owned(), Value { bytes: bytes.into(), expires });
     }
 
-    /// Waits until nobody computes the value of this key. `None`: a current value is in memory by then.
+    /// Waits until no other task computes the value of this key. `None`: the memory has a current value now.
     pub async fn claim(&self, key: &str) -> Option<Claim> {
         let claim = {
             let mut claims = self.claims.lock();

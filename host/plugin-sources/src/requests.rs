@@ -30,8 +30,8 @@ const MAX_REDIRECTS: usize = 5;
 
 const USER_AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
 
-/// Allows HTTPS: to all addresses of the host that the operator named, and to public addresses of hosts that answers
-/// lead to. Allows HTTP only to the origin that the operator named, and only on this machine.
+/// Decides where requests may go. HTTPS may go to each address of the named host, and to public addresses of other hosts,
+/// to which a redirect may lead. HTTP may go only to the named origin, and only on this machine.
 #[derive(Clone)]
 struct NamedHost {
     host: String,
@@ -70,7 +70,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) accept: &'a str,
     /// Sent to the origin that the operator named. With `to_realm`, also sent to the origin of `url`.
     pub(crate) authorization: Option<HeaderValue>,
-    /// Whether the authorization goes to the origin of `url`, even if the operator did not name that origin.
+    /// Whether `url` is the registry's realm, its server for tokens, which gets the authorization even if the operator did not
+    /// name its origin.
     pub(crate) to_realm: bool,
     /// The body and its media type.
     pub(crate) body: Option<(Bytes, &'a str)>,
@@ -131,7 +132,7 @@ impl Requests {
             if next.scheme() != "https" && answer.url.scheme() == "https" {
                 return Err(refused("it leads from HTTPS to another scheme"));
             }
-            // A realm's answer is a token. Nothing says that another server may have the login.
+            // The login is for the realm, and not for a server to which the realm redirects.
             ask.to_realm = false;
             ask.url = next;
         }
