@@ -255,7 +255,7 @@ impl HostDescriptor for FilesView<'_> {
         HostDescriptor::drop(&mut self.wasi(), fd)
     }
 
-    // The following operations need no permit and no quota. The gate was asked when the descriptor was opened, except
+    // The following operations need no permit and no quota. The judge was asked when the descriptor was opened, except
     // for preopened directories.
 
     async fn advise(
