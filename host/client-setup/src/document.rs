@@ -99,7 +99,8 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// The text `after` a change. `None`: its value is not the value before with `change` applied to the servers.
+    /// The text `after` an edit, if nothing but the servers has changed: read again, it must be the old value with `change`
+    /// applied to the servers. Otherwise `None`.
     fn checked(&self, after: String, change: impl FnOnce(&mut Value)) -> Option<String> {
         let mut expected = if self.value.is_null() { json!({}) } else { self.value.clone() };
         let servers = expected.as_object_mut()?.entry(self.key()).or_insert(Value::Null);
@@ -118,7 +119,8 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The value without the key of the servers if there are no servers: formats differ in how they write an empty group.
+/// The value for comparisons. If there are no servers, the key of the servers is left out, because formats differ in how
+/// they write an empty group.
 fn without_empty_servers(value: Value, key: &str) -> Value {
     let mut value = match value {
         Value::Object(keys) => keys,

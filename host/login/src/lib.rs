@@ -70,7 +70,8 @@ pub struct Login {
     current: Mutex<CurrentToken>,
     /// The server's demand for a token when it last refused a request.
     wanted: Mutex<Demand>,
-    /// Held during a token request. Contains the time and the error of the last one that failed without a person.
+    /// Held during a token request. Contains the time and the error of the last request that failed, of those that involve
+    /// no person.
     token_request: tokio::sync::Mutex<Option<(Instant, Arc<LoginError>)>>,
 }
 
