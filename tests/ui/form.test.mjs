@@ -8,7 +8,10 @@ import { HARD, HARD_INPUT } from "./tools.mjs";
 
 const tool = (inputSchema) => ({ name: "t", inputSchema, annotations: { readOnlyHint: true } });
 const object = (properties, more) => ({ type: "object", properties, ...more });
-const run = ({ app }) => app.getByRole("button", { name: "Run", exact: true }).click();
+async function run({ app, settled }) {
+	await settled();
+	await app.getByRole("button", { name: "Run", exact: true }).click();
+}
 
 /** A schema and a value. The form of the schema must give the value back unchanged. */
 const ROUND = {

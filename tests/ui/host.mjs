@@ -169,8 +169,23 @@ export async function open(
 		log: () => host.evaluate(() => window.log),
 		send: (what, params) => host.evaluate(([name, given]) => window.send(name, given), [what, params]),
 		answers: (...what) => host.evaluate((given) => window.answers(...given), what),
+		/** Waits until the host has given the view the height that the view needs. Until then, a button may move away from under a click. */
+		settled: async () => {
+			for (;;) {
+				const needed = await app.locator("body").evaluate((body) => Math.ceil(body.getBoundingClientRect().height));
+				if (needed === (await host.evaluate(() => window.log.sizes.at(-1).height))) {
+					return;
+				}
+				await host.waitForTimeout(50);
+			}
+		},
+		/** Waits for `count` calls of tools and gives all calls. Without them, the error says what the view shows. */
 		calls: async (count) => {
-			await host.waitForFunction((wanted) => window.log.calls.length >= wanted, count);
+			try {
+				await host.waitForFunction((wanted) => window.log.calls.length >= wanted, count);
+			} catch (cause) {
+				throw new Error(`${count} calls did not come; the view shows: ${await app.locator("body").innerText()}`, { cause });
+			}
 			return (await host.evaluate(() => window.log.calls)).map(({ name, arguments: args }) => ({
 				name,
 				arguments: args
