@@ -1,5 +1,5 @@
-//! The host's side of `wasi:filesystem`: checks paths, asks for permits and takes from the quota. Then
-//! wasmtime-wasi does the operation on the same handles. Files are opened by `Guard::open` instead.
+//! The host's side of `wasi:filesystem`: checks paths, asks for permits and takes from the quota. Then wasmtime-wasi does
+//! the operation on the handle. Files and directories are opened by `portcullis_roots::Guard`, not by wasmtime-wasi.
 
 use portcullis_roots::{OpenHow, Opened};
 use wasmtime::component::Resource;
@@ -139,7 +139,7 @@ impl HostDescriptor for FilesView<'_> {
         self.set_times_of(permit, &fd, follow, path, (accessed, modified)).await
     }
 
-    /// Refused: a link that one call creates could lead a later call out of its directory.
+    /// Refused: by a link that one call creates, a later call could leave the directories that it may use.
     async fn symlink_at(&mut self, fd: Fd, _: String, path: String) -> FsResult<()> {
         self.refuse(&fd, &path, "no-links-are-made");
         Err(ErrorCode::NotPermitted.into())
@@ -200,7 +200,7 @@ impl HostDescriptor for FilesView<'_> {
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         let target = self.target_to_inspect(&fd, &path)?;
         if !matches!(target.reached, Some(ReachedEntry::Beneath)) {
-            // Links to a designated file were followed when the file was designated.
+            // Links to a designated file were followed when the file was designated, so this is not a link.
             return Err(ErrorCode::Invalid.into());
         }
         let leads_to = self.link_of(&fd, path).await;

@@ -39,7 +39,7 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// Maximum number of messages that wait in one session, in each direction.
 const MAX_WAITING: usize = 16;
 
-/// The open sessions.
+/// The transport, with its open sessions.
 pub(crate) struct Legacy {
     open: Mutex<HashMap<String, Arc<Session>>>,
     raw: PassthroughKey,
@@ -50,7 +50,7 @@ struct Session {
     principal: Option<Principal>,
     posted: mpsc::Sender<ClientJsonRpcMessage>,
     /// The requests without a response yet. rmcp would respond to only one of two requests with the same id. `None`:
-    /// there was no request yet. rmcp ends a session in which another message precedes the first request.
+    /// there was no request yet. Messages before the first request are dropped, because rmcp would end the session.
     waiting: Mutex<Option<HashSet<RequestId>>>,
 }
 
@@ -135,6 +135,7 @@ impl Legacy {
         let accepted =
             text_response(StatusCode::ACCEPTED, "accepted: the answer comes on the stream");
         if session.waiting.lock().is_none() {
+            // This message precedes the first request, and is dropped.
             return accepted;
         }
         match &mut message {
@@ -171,7 +172,8 @@ impl Legacy {
 }
 
 impl Session {
-    /// Whether a message is accepted. A request is not accepted while another request with the same id has no response.
+    /// Notes the id of a request, or that a request was cancelled. Returns whether the message is accepted: a request is not,
+    /// while another request with the same id has no response.
     fn admits(&self, message: &ClientJsonRpcMessage) -> bool {
         let mut waiting = self.waiting.lock();
         match message {

@@ -12,7 +12,7 @@ use crate::random::RandomError;
 use crate::response::ResponseError;
 use crate::settings::SettingsError;
 use crate::store::StoreError;
-use crate::tokens::TokenError;
+use crate::token_endpoint::TokenError;
 
 /// Why there is no token to send.
 #[derive(Debug, Clone, Error)]

@@ -23,7 +23,7 @@ mod requests;
 mod response;
 mod settings;
 mod store;
-mod tokens;
+mod token_endpoint;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,8 +51,8 @@ use settings::{CheckedSettings, Identity};
 pub use settings::{Grant, Settings, SettingsError};
 pub use store::StoreError;
 use store::{Demand, FileStamp, Store, StoredLogin, StoredToken};
-pub use tokens::{InvalidToken, TokenError};
-use tokens::{IssuedToken, TokenEndpoint};
+pub use token_endpoint::{InvalidToken, TokenError};
+use token_endpoint::{IssuedToken, TokenEndpoint};
 
 /// Time after a failed token request in which no other one is sent. All callers get the same error meanwhile.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);

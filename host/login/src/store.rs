@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::{Client, HiddenText};
 use crate::discovery::DiscoveryResult;
-use crate::tokens::{IssuedToken, header, now};
+use crate::token_endpoint::{IssuedToken, header, now};
 
 /// Time before its expiry at which a token is renewed, in seconds.
 const RENEW_BEFORE_SECONDS: u64 = 30;

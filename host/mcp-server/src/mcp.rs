@@ -11,6 +11,7 @@ mod input;
 mod journals;
 mod lists;
 mod log_levels;
+mod new_upstreams;
 mod notifications;
 mod project_searches;
 mod requests;
@@ -23,7 +24,6 @@ mod session;
 mod shared;
 mod state_keys;
 mod tasks;
-mod waiting;
 
 use std::borrow::Cow;
 use std::sync::Arc;

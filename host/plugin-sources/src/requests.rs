@@ -1,5 +1,5 @@
-//! Requests to the server of a source, bounded in number, size and time. They go only to the host that the operator
-//! named, and to public addresses.
+//! HTTP requests for fetching components, bounded in number, size and time. They go to the host that the operator named. A
+//! redirect may lead to another host, if that host has a public address.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use url::Url;
 
 use crate::error::SourceError;
 
-/// Size limit in bytes of manifests, tokens and lists. Registries must accept manifests of 4 MiB.
+/// Size limit in bytes of manifests, tokens and lists: the size of manifests that registries should accept at least, by the
+/// OCI distribution specification.
 pub(crate) const SMALL: usize = 4 * 1024 * 1024;
 
 /// The limits of requests for manifests, tokens and lists.
@@ -30,8 +31,9 @@ const MAX_REDIRECTS: usize = 5;
 
 const USER_AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
 
-/// Decides where requests may go. HTTPS may go to each address of the named host, and to public addresses of other hosts,
-/// to which a redirect may lead. HTTP may go only to the named origin, and only on this machine.
+/// Decides where requests may go. If the operator named an `https` origin: by HTTPS to the named host, whatever its address,
+/// and to other hosts with a public address. If the operator named an `http` origin: by HTTP to this origin, which has to
+/// be on this machine, and by HTTPS to other hosts with a public address.
 #[derive(Clone)]
 struct NamedHost {
     host: String,
@@ -68,10 +70,11 @@ pub(crate) struct Ask<'a> {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) accept: &'a str,
-    /// Sent to the origin that the operator named. With `to_realm`, also sent to the origin of `url`.
+    /// The value of the header `Authorization`. It is left out if `url` has another origin than the one that the operator named,
+    /// unless `to_realm` is true.
     pub(crate) authorization: Option<HeaderValue>,
-    /// Whether `url` is the registry's realm, its server for tokens, which gets the authorization even if the operator did not
-    /// name its origin.
+    /// Whether `url` is the token server that the registry named as its realm. The token server gets the authorization, whatever
+    /// its origin is.
     pub(crate) to_realm: bool,
     /// The body and its media type.
     pub(crate) body: Option<(Bytes, &'a str)>,
@@ -87,13 +90,13 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// An answer, as it was read to its end.
+/// A whole response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// The address that answered.
+    /// The URL that responded, after redirects.
     pub(crate) url: Url,
 }
 
@@ -106,7 +109,7 @@ pub(crate) fn shown(url: &Url) -> String {
 }
 
 impl Requests {
-    /// Requests for a source at this address, whose components have at most `most` bytes.
+    /// Requests for a source at this URL. A component of more than `most` bytes is refused.
     pub(crate) fn to(url: &Url, most: u64) -> Result<Self, SourceError> {
         let unusable = |_| SourceError::Url(shown(url));
         let origin = Origin::of(url).map_err(unusable)?;
@@ -132,7 +135,7 @@ impl Requests {
             if next.scheme() != "https" && answer.url.scheme() == "https" {
                 return Err(refused("it leads from HTTPS to another scheme"));
             }
-            // The login is for the realm, and not for a server to which the realm redirects.
+            // The authorization is for the token server, and not for a server to which the token server redirects.
             ask.to_realm = false;
             ask.url = next;
         }

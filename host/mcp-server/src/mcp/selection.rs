@@ -24,7 +24,8 @@ use super::Server;
 use super::caller::Caller;
 use super::shared::Shared;
 
-/// How long a list waits for the client to name its roots. A later answer is used for the next list.
+/// How long a request for a list waits for the client to name its roots. If the roots come later and change the list, the
+/// client is notified.
 const ROOTS_WAIT: Duration = Duration::from_millis(500);
 
 impl Shared {
@@ -46,7 +47,7 @@ impl Shared {
 
 /// The tools that a client sees now.
 pub(super) struct Visible {
-    /// The tools and their sources.
+    /// The whole catalog, also with tools that the client does not see.
     pub catalog: Arc<Catalog>,
     /// The definitions of the listed tools, in the order of the catalog.
     pub tools: Vec<Value>,
@@ -88,7 +89,7 @@ impl Server {
         let operator = &self.shared.host.roots();
         let has_roots = caller.capabilities.roots.is_some();
         if caller.modern && has_roots && operator.is_empty() {
-            // A modern client can be asked for its roots only in the answer to a call.
+            // A modern client can be asked for its roots only in the answer to a call of a tool, so its projects are unknown.
             return Arc::new(Projects::unknown());
         }
         // The lists of modern clients do not depend on earlier requests.
@@ -152,10 +153,10 @@ impl Server {
         Some(all.join("\n\n")).filter(|text| !text.is_empty())
     }
 
-    /// Tells which tools a client may not call, for plugins that call tools for the client.
+    /// Which tools a client may not call. A plugin that calls tools on behalf of the client may not call them either.
     pub(super) fn excludes(&self, caller: &Caller, cx: &RequestContext<RoleServer>) -> Excludes {
         match self.selection(caller, cx) {
-            // Projects never exclude a tool.
+            // Projects decide what is listed, and never what may be called.
             Ok(selection) => Arc::new(move |catalog: &Catalog, name: &str| {
                 catalog.tool(name).is_some_and(|tool| {
                     let why = selection.judge(name, tool, &Projects::default());
@@ -173,7 +174,7 @@ impl Server {
         catalog: &Catalog,
         name: &str,
     ) -> Option<VisibilityReason> {
-        // Projects never exclude a tool.
+        // Projects decide what is listed, and never what may be called.
         let why = selection.judge(name, catalog.tool(name)?, &Projects::default());
         (why.place() == Visibility::Excluded).then_some(why)
     }
@@ -222,7 +223,7 @@ impl Server {
         });
     }
 
-    /// The projects for which tools were last listed to this client. Clients of 2026-07-28 may have no session, so all of
+    /// The projects that decided which tools were last listed to this client. Modern clients may have no session, so all of
     /// them share one value.
     fn seen(&self, caller: &Caller) -> &Mutex<Option<Arc<Projects>>> {
         if caller.modern { &self.shared.seen } else { &self.session.seen }
