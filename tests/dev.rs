@@ -31,31 +31,8 @@ fn project(plugin: &str, case: &str) -> Home {
 
 const CASE: &str = "tool = \"echo\"\narguments = { text = \"a\" }\n[expect]\ntext = \"a\"\n";
 
-/// The result of a request to the MCP server at this address.
-fn request(address: SocketAddr, method: &str, mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let host = address.to_string();
-    let name = params["name"].as_str().unwrap_or_default().to_owned();
-    let mut headers = vec![
-        ("host", host.as_str()),
-        ("content-type", "application/json"),
-        ("accept", "application/json, text/event-stream"),
-        ("mcp-protocol-version", "2026-07-28"),
-        ("mcp-method", method),
-    ];
-    if !name.is_empty() {
-        headers.push(("mcp-name", &name));
-    }
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let reply = http::request(address, "POST /mcp", &headers, body.as_bytes());
-    serde_json::from_str(&reply.expect("an answer").text()).expect("JSON")
-}
-
 fn tools(address: SocketAddr) -> String {
-    request(address, "tools/list", json!({}))["result"]["tools"].to_string()
+    http::modern(address, "tools/list", json!({})).text()
 }
 
 /// Starts `dev`. Returns the address once it serves.
@@ -118,6 +95,21 @@ fn each_change_is_built_tested_and_served_and_a_failed_build_changes_nothing() {
 }
 
 #[test]
+fn a_component_with_another_name_takes_the_place_of_the_former_one() {
+    let home = project("echo", CASE);
+    let (_process, address) = developed(&home);
+    let component = guests().component("greedy");
+    let script = format!("cp '{}' other.wasm\n", component.display());
+    fs::write(home.files().join("build.sh"), script).expect("it was written");
+    let began = std::time::Instant::now();
+    while !tools(address).contains("\"spin\"") {
+        assert!(began.elapsed() < crate::support::PATIENCE, "{}", tools(address));
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    assert!(!tools(address).contains("\"echo\""), "{}", tools(address));
+}
+
+#[test]
 fn what_is_denied_is_shown_with_the_lines_that_allow_it_which_take_effect_when_they_are_written() {
     let home = project("fetcher", CASE);
     fs::remove_dir_all(home.files().join("cases")).expect("it was made");
@@ -131,7 +123,7 @@ fn what_is_denied_is_shown_with_the_lines_that_allow_it_which_take_effect_when_t
     home.configure(&config("\"http://127.0.0.1:9\""));
     let (process, address) = developed(&home);
     let call = json!({"name": "fetch", "arguments": {"url": "http://127.0.0.1:8/"}});
-    let fetched = || request(address, "tools/call", call.clone()).to_string();
+    let fetched = || http::modern(address, "tools/call", call.clone()).text();
     let denied = fetched();
     assert!(denied.contains("denied by the host"), "{denied}");
     let said = process.hear("[plugins.mine.grants.http]");

@@ -24,14 +24,15 @@ fn home(wall_ms: u32) -> Home {
     Home::with(&["echo", "greedy"], &format!("{CONFIG}{limits}"))
 }
 
-fn kill(process: u32, signal: Signal) {
+/// Sends a signal to a process.
+pub fn kill(process: u32, signal: Signal) {
     let id = Pid::from_raw(process.cast_signed()).expect("a process has an id");
     kill_process(id, signal).expect("it is ours");
 }
 
 /// SIGHUP. If these tests were started with SIGHUP ignored, as by `nohup`, then SIGTERM: a server that the tests start
 /// would ignore SIGHUP, too.
-fn hangup() -> Signal {
+pub fn hangup() -> Signal {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -97,33 +98,15 @@ fn a_second_signal_ends_the_server_at_once() {
 fn over_http_calls_in_flight_may_end_after_a_signal() {
     let home = home(1500);
     let (process, address) = serve(&home, &[]);
-    let params = json!({
-        "name": "spin", "arguments": {"how": "sleep"},
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        },
-    });
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let id = process.id();
     let killing = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(700));
         // A hangup would reload the configuration.
         kill(id, Signal::TERM);
     });
-    let host = address.to_string();
-    let headers = [
-        ("host", host.as_str()),
-        ("content-type", "application/json"),
-        ("accept", "application/json, text/event-stream"),
-        ("mcp-protocol-version", "2026-07-28"),
-        ("mcp-method", "tools/call"),
-        ("mcp-name", "spin"),
-    ];
-    let reply =
-        crate::support::http::request(address, "POST /mcp", &headers, body.to_string().as_bytes());
+    let call = json!({"name": "spin", "arguments": {"how": "sleep"}});
+    let reply = crate::support::http::modern(address, "tools/call", call);
     killing.join().expect("it is ours");
-    let reply = reply.expect("the call is answered");
     assert_eq!(reply.status(), 200, "{reply:?}");
     let outcomes = home.outcomes();
     assert!(!outcomes.iter().any(|(_, how)| how == "cancelled"), "{outcomes:?}");

@@ -138,6 +138,7 @@ mod over_http {
     use super::*;
     use crate::support::http;
     use crate::support::process::Process;
+    use crate::support::wire::serve;
 
     const OLD: &str = "0123456789abcdef-old";
     const NEW: &str = "0123456789abcdef-new";
@@ -154,10 +155,7 @@ mod over_http {
         let home = Home::with(&["echo"], "");
         fs::write(home.path().join("token"), OLD).expect("a home can be written");
         home.configure(&format!("{ECHO}[http]\ntoken-file = \"$HOME/token\"\n"));
-        let process = Process::start(&mut home.command(&["serve", "--http", "127.0.0.1:0"]));
-        let said = process.hear("/mcp\n");
-        let address = said.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp\n"));
-        let address = address.and_then(|(address, _)| address.parse().ok()).expect("an address");
+        let (process, address) = serve(&home, &[]);
         (home, process, address)
     }
 

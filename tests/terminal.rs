@@ -6,10 +6,13 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use rustix::ioctl::{Getter, Setter, ioctl};
 use serde_json::{Value, json};
 
+use crate::ends::{hangup, kill};
+use crate::support::PATIENCE;
 use crate::support::guests::guests;
 use crate::support::home::Home;
 
@@ -63,6 +66,31 @@ fn on_terminal(home: &Home, arguments: &[&str]) -> String {
     child.wait().expect("it was started");
     // The terminal adds a carriage return to the end of each line.
     String::from_utf8(all).expect("it writes text").replace("\r\n", "\n")
+}
+
+#[test]
+fn a_hangup_ends_an_http_server_that_was_started_in_a_terminal() {
+    let home = Home::with(&["echo"], CONFIG);
+    let (mut main, side) = terminal();
+    let mut command = home.command(&["serve", "--http", "127.0.0.1:0"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(side);
+    let mut child = command.spawn().expect("the binary runs");
+    drop(command);
+    let (mut said, mut piece) = (String::new(), [0; 4096]);
+    while !said.contains("/mcp") {
+        let read = main.read(&mut piece).expect("it says where it serves");
+        said += &String::from_utf8_lossy(&piece[..read]);
+    }
+    kill(child.id(), hangup());
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("it was started") {
+            break status;
+        }
+        assert!(began.elapsed() < PATIENCE, "it goes on: {said}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(status.code(), Some(0), "{said}");
 }
 
 /// Asserts that a text has no control sequences except the host's own colours and weights.

@@ -133,6 +133,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     (
         "schemars",
         &[
+            "audit",
             "confine",
             "core",
             "egress",

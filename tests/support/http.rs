@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 
+use serde_json::{Value, json};
+
 use super::PATIENCE;
 
 /// An HTTP message: first line, headers with names in lower case, and body.
@@ -119,4 +121,26 @@ pub fn request(
     }
     head += &format!("content-length: {}\r\nconnection: close\r\n\r\n", body.len());
     exchange(address, &[head.as_bytes(), body].concat())
+}
+
+/// Sends a request of MCP 2026-07-28 with the headers that it requires, and reads the response.
+pub fn modern(address: SocketAddr, method: &str, mut params: Value) -> Message {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let (host, name) =
+        (address.to_string(), params["name"].as_str().unwrap_or_default().to_owned());
+    let mut headers = vec![
+        ("host", host.as_str()),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", method),
+    ];
+    if !name.is_empty() {
+        headers.push(("mcp-name", &name));
+    }
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    request(address, "POST /mcp", &headers, body.as_bytes()).expect("an answer")
 }

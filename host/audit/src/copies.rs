@@ -8,10 +8,11 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::LogService;
 use crate::record::{Event, Record, Verdict};
 
 /// The number of records that wait for the log service. Further ones are counted only.
@@ -20,24 +21,15 @@ const MAX_WAITING: usize = 4096;
 /// How long one copy may take. A service that takes longer gets the next record.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long [`Copies::end`] waits for the last copies.
+/// How long the end of the copies waits for the last ones.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The name under which the log service lists the records.
 const IDENTIFIER: &str = "portcullis";
 
-/// A log service of the system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogService {
-    /// The journal of systemd, by its native protocol: <https://systemd.io/JOURNAL_NATIVE_PROTOCOL/>.
-    Journald,
-    /// Syslog, by the datagrams that `syslog(3)` of the C library sends: facility `authpriv`.
-    Syslog,
-}
-
 impl LogService {
     /// The socket of the service.
-    pub fn socket(self) -> &'static Path {
+    pub(crate) fn socket(self) -> &'static Path {
         Path::new(match self {
             Self::Journald => "/run/systemd/journal/socket",
             Self::Syslog => "/dev/log",
@@ -46,7 +38,7 @@ impl LogService {
 
     /// The datagram for a record.
     fn datagram(self, record: &Record, missing: u64) -> Vec<u8> {
-        let json = serde_json::to_string(record).unwrap_or_default();
+        let json = serde_json::to_string(record).expect("a record has texts and numbers only");
         let line = summary(record, missing);
         // The priorities of syslog: 5 is a notice, 6 an information.
         let priority = if is_denied(record) || missing > 0 { 5 } else { 6 };
@@ -67,11 +59,12 @@ impl LogService {
     }
 }
 
-/// The copies to one log service. Ended by [`Copies::end`].
-pub struct Copies {
-    records: SyncSender<Record>,
+/// The copies to one log service. Dropping this value waits for the last copies, for one second at most.
+pub(crate) struct Copies {
+    /// `None` only while this value is dropped.
+    records: Option<SyncSender<Record>>,
     missing: Arc<AtomicU64>,
-    thread: Option<JoinHandle<()>>,
+    thread: JoinHandle<()>,
 }
 
 impl Copies {
@@ -94,26 +87,25 @@ impl Copies {
         let thread = std::thread::Builder::new()
             .name("audit copies".into())
             .spawn(move || sender.run(&waiting))?;
-        Ok(Self { records, missing, thread: Some(thread) })
+        Ok(Self { records: Some(records), missing, thread })
     }
 
     /// Hands over a record, without waiting.
     pub(crate) fn send(&self, record: &Record) {
-        match self.records.try_send(record.clone()) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.missing.fetch_add(1, Ordering::Relaxed);
-            }
+        let is_sent =
+            self.records.as_ref().is_some_and(|records| records.try_send(record.clone()).is_ok());
+        if !is_sent {
+            self.missing.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
 
-    /// Waits for the last copies, for one second at most.
-    pub(crate) fn end(self) {
-        let Self { records, thread, .. } = self;
-        drop(records);
+impl Drop for Copies {
+    fn drop(&mut self) {
+        // The thread ends when there are no more records.
+        self.records = None;
         let until = Instant::now() + END_TIMEOUT;
-        let Some(thread) = thread else { return };
-        while !thread.is_finished() && Instant::now() < until {
+        while !self.thread.is_finished() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -193,13 +185,16 @@ mod tests {
     use super::*;
     use crate::{Approval, Audit};
 
-    /// A log service in a folder, with an audit whose records are copied to it.
-    fn audited(service: LogService) -> (tempfile::TempDir, Audit, PathBuf) {
+    /// The socket of a log service in a folder, an audit whose records are copied to it, and the number of missing
+    /// copies.
+    fn audited(service: LogService) -> (tempfile::TempDir, Audit, PathBuf, Arc<AtomicU64>) {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("socket");
         let audit = Audit::to_folder(folder.path().join("audit"));
-        audit.copy_to_socket(service, &socket).unwrap();
-        (folder, audit, socket)
+        let copies = Copies::start(service, &socket).unwrap();
+        let missing = copies.missing.clone();
+        audit.watch(move |record| copies.send(record));
+        (folder, audit, socket, missing)
     }
 
     fn approve(audit: &Audit, reason: &str) {
@@ -217,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_journal_gets_fields() {
-        let (_folder, audit, path) = audited(LogService::Journald);
+        let (_folder, audit, path, _) = audited(LogService::Journald);
         let service = UnixDatagram::bind(&path).unwrap();
         approve(&audit, "first\nuse");
         let fields = received(&service);
@@ -234,7 +229,7 @@ mod tests {
 
     #[test]
     fn syslog_gets_one_line_with_the_record() {
-        let (_folder, audit, path) = audited(LogService::Syslog);
+        let (_folder, audit, path, _) = audited(LogService::Syslog);
         let service = UnixDatagram::bind(&path).unwrap();
         approve(&audit, "first use");
         let line = received(&service);
@@ -244,15 +239,14 @@ mod tests {
 
     #[test]
     fn a_service_that_is_away_loses_copies_and_no_records_and_the_next_copy_counts_them() {
-        let (_folder, audit, path) = audited(LogService::Journald);
+        let (_folder, audit, path, missing) = audited(LogService::Journald);
         for _ in 0..3 {
             approve(&audit, "away");
         }
         // The copies are sent by another thread.
         let began = Instant::now();
         let service = loop {
-            let is_missed = audit.sink().copies[0].missing.load(Ordering::Relaxed) == 3;
-            if is_missed {
+            if missing.load(Ordering::Relaxed) == 3 {
                 break UnixDatagram::bind(&path).unwrap();
             }
             assert!(began.elapsed() < Duration::from_secs(20), "the copies were not tried");
@@ -273,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_service_that_reads_nothing_delays_no_record_and_not_the_end() {
-        let (_folder, audit, path) = audited(LogService::Syslog);
+        let (_folder, audit, path, _) = audited(LogService::Syslog);
         let _deaf = UnixDatagram::bind(&path).unwrap();
         let began = Instant::now();
         for _ in 0..MAX_WAITING + 500 {

@@ -20,6 +20,7 @@ mod hash;
 mod index;
 mod index_entry;
 mod limits;
+mod log_service;
 mod maintenance;
 mod programs;
 mod query;
@@ -39,8 +40,6 @@ use parking_lot::{Mutex, MutexGuard};
 
 pub use capability_use::{CapabilityUse, CapabilityUses};
 pub use chain::{BrokenLink, FlawKind, Line, Parsed, parse};
-#[cfg(unix)]
-pub use copies::LogService;
 pub use entry::Entry;
 pub use folder::{read_records, read_with_usage, usage, usage_and_dropped};
 pub use follow::Follower;
@@ -49,6 +48,7 @@ pub use index_entry::{
     Archive, DeletedRecords, IndexEntry, IndexState, IndexedSegment, SegmentEnd,
 };
 pub use limits::Limits;
+pub use log_service::LogService;
 pub use query::{InvalidTime, Query, Selection, parse_time, select};
 pub use record::{
     Counted, Event, FORMAT, PreviousSegment, Record, SegmentHeader, SegmentSeal, Verdict,
@@ -78,8 +78,6 @@ struct Sink {
     /// The records since [`Audit::keep_records`] as JSON.
     kept: Option<Vec<String>>,
     watchers: Vec<Watcher>,
-    #[cfg(unix)]
-    copies: Vec<copies::Copies>,
 }
 
 /// A function that is called with every record.
@@ -126,7 +124,8 @@ impl Audit {
         self.sink().kept.clone().unwrap_or_default()
     }
 
-    /// Calls `watcher` with every record from now on, after the record is written. `watcher` must not block.
+    /// Calls `watcher` with every record from now on, after the record is written. `watcher` must not block. It is
+    /// dropped at the [`end`](Self::end).
     pub fn watch(&self, watcher: impl Fn(&Record) + Send + 'static) {
         self.sink().watchers.push(Box::new(watcher));
     }
@@ -135,17 +134,20 @@ impl Audit {
     ///
     /// # Errors
     ///
-    /// The socket or the thread for the copies cannot be made. A service that does not run is no error.
-    #[cfg(unix)]
+    /// The socket or the thread for the copies cannot be made, or the system has no such service, such as Windows. A service
+    /// that does not run is no error.
     pub fn copy_to(&self, service: LogService) -> io::Result<()> {
-        self.copy_to_socket(service, service.socket())
-    }
-
-    #[cfg(unix)]
-    fn copy_to_socket(&self, service: LogService, socket: &Path) -> io::Result<()> {
-        let copies = copies::Copies::start(service, socket)?;
-        self.sink().copies.push(copies);
-        Ok(())
+        #[cfg(unix)]
+        {
+            let copies = copies::Copies::start(service, service.socket())?;
+            self.watch(move |record| copies.send(record));
+            Ok(())
+        }
+        #[cfg(not(unix))]
+        {
+            let why = format!("this system has no log service {service:?}");
+            Err(io::Error::new(io::ErrorKind::Unsupported, why))
+        }
     }
 
     /// Records that a component, or the tools of an upstream server, were approved.
@@ -183,11 +185,9 @@ impl Audit {
     /// The seal cannot be written. Earlier records are not affected.
     pub fn end(&self) -> io::Result<()> {
         let maintenance = self.sink().writer.end(&self.0.destination)?;
-        #[cfg(unix)]
-        {
-            let copies = std::mem::take(&mut self.sink().copies);
-            copies.into_iter().for_each(copies::Copies::end);
-        }
+        let watchers = std::mem::take(&mut self.sink().watchers);
+        // Copies to a log service wait for the last ones. No lock is held meanwhile.
+        drop(watchers);
         if maintenance.is_some_and(|thread| !thread.finish(self.0.destination.limits.index_wait)) {
             tracing::debug!("the next process will update the index of the audit");
         }
@@ -210,10 +210,6 @@ impl Audit {
         }
         for watcher in &sink.watchers {
             watcher(record);
-        }
-        #[cfg(unix)]
-        for copies in &sink.copies {
-            copies.send(record);
         }
         Ok(())
     }

@@ -394,5 +394,9 @@ fn names_of_plugin(loaded: &LoadedPlugin, own: Vec<(usize, String)>) -> SourceNa
 }
 
 fn names_of_upstream(offer: &UpstreamOffer, own: Vec<(usize, String)>) -> SourceNames {
-    SourceNames { source: offer.source.name.clone(), prefix: offer.source.prefix.clone(), own }
+    SourceNames {
+        source: offer.source.name.clone(),
+        prefix: offer.source.config.prefix.clone(),
+        own,
+    }
 }

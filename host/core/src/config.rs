@@ -24,7 +24,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use portcullis_audit::{Audit, Limits as AuditLimits};
+use portcullis_audit::{Limits as AuditLimits, LogService};
 use portcullis_confine::{Definition, DefinitionError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -114,7 +114,7 @@ pub struct HostConfig {
     /// Log services of the system that get a copy of each record: `journald`, `syslog`. The copies are not chained and may be
     /// lost: the folder stays the evidence. Not on Windows. Default: none.
     #[serde(default)]
-    pub audit_copies: Vec<AuditCopy>,
+    pub audit_copies: Vec<LogService>,
     /// The former name of `audit-dir`, from when the audit was one file. It is refused, with a hint.
     #[schemars(skip)]
     pub audit_file: Option<PathBuf>,
@@ -137,28 +137,7 @@ pub struct HostConfig {
     pub telemetry: Option<TelemetryConfig>,
 }
 
-/// A log service of the system that gets copies of the audit's records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AuditCopy {
-    /// The journal of systemd.
-    Journald,
-    /// Syslog, with the facility `authpriv`.
-    Syslog,
-}
-
 impl HostConfig {
-    /// An audit in this folder, with the configured limits and copies. A log service that cannot be used is warned of.
-    pub fn audit(&self, folder: PathBuf) -> Audit {
-        let audit = Audit::with(folder, self.audit_limits());
-        for copy in &self.audit_copies {
-            if let Err(error) = copy.start(&audit) {
-                tracing::warn!("`host.audit-copies`: {copy:?}: {error}");
-            }
-        }
-        audit
-    }
-
     /// The limits of the audit.
     pub fn audit_limits(&self) -> AuditLimits {
         const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -182,22 +161,6 @@ impl HostConfig {
         folders.logins = login_dir.unwrap_or(folders.logins);
         folders.store = store_dir.unwrap_or(folders.store);
         folders
-    }
-}
-
-impl AuditCopy {
-    #[cfg(unix)]
-    fn start(self, audit: &Audit) -> std::io::Result<()> {
-        use portcullis_audit::LogService;
-        audit.copy_to(match self {
-            Self::Journald => LogService::Journald,
-            Self::Syslog => LogService::Syslog,
-        })
-    }
-
-    #[cfg(not(unix))]
-    fn start(self, _audit: &Audit) -> std::io::Result<()> {
-        Err(std::io::Error::other("this system has no such log service"))
     }
 }
 

@@ -82,8 +82,8 @@ pub struct Upstreams {
 pub struct UpstreamSource {
     /// The operator's name for the server.
     pub name: Arc<str>,
-    /// The prefix of the names of the server's tools and prompts.
-    pub prefix: Option<String>,
+    /// The section of the configuration.
+    pub(crate) config: Config,
     /// The first connection to the server, from which its lists are fetched.
     pub upstream: Upstream,
     connections: Connections,
@@ -91,16 +91,10 @@ pub struct UpstreamSource {
     endpoint: String,
     /// Whether the server's program is confined.
     confined: bool,
-    /// Tools that the operator hides from clients (`tools-off`).
-    tools_off: Vec<String>,
     /// The operator's policies for tools.
     pub(crate) policies: Policies,
-    /// The section of the configuration.
-    config: Config,
     /// The key of the server's approvals in the lock file.
     key: Arc<str>,
-    /// The server as it was given on the command line. `None`: it is in the configuration.
-    typed: Option<CommandLineServer>,
     schemas: Schemas,
     audit: Audit,
     /// The parked requests of all upstream servers.
@@ -159,7 +153,7 @@ pub struct UpstreamOffer {
 impl UpstreamOffer {
     /// The tools that are offered, as clients see them, with their indexes in the listing.
     pub fn tools(&self) -> impl Iterator<Item = (usize, &UpstreamTool)> {
-        let is_off = |name: &str| self.source.tools_off.iter().any(|off| off == name);
+        let is_off = |name: &str| self.source.config.tools_off.iter().any(|off| off == name);
         let tools = self.listing.tools.iter().enumerate();
         let shown = tools.filter(move |(_, tool)| !is_off(&tool.name) && !self.is_held(&tool.name));
         shown.map(|(at, _)| (at, &self.presented[at]))
@@ -171,7 +165,7 @@ impl UpstreamOffer {
 
     /// Whether this is a name by which clients would know one of the tools that are held back.
     pub fn holds(&self, name: &str) -> bool {
-        let prefix = self.source.prefix.as_deref().unwrap_or(&self.source.name);
+        let prefix = self.source.config.prefix.as_deref().unwrap_or(&self.source.name);
         let own = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
         self.is_held(name) || own.is_some_and(|own| self.is_held(own))
     }
@@ -213,20 +207,17 @@ impl Upstreams {
                 .map_err(|cause| InvalidUpstream { name: name.clone(), cause: cause.into() })?;
             Ok(Arc::new(UpstreamSource {
                 name: name.as_str().into(),
-                prefix: one.prefix.clone(),
+                config: one.clone(),
                 upstream,
                 connections: Connections::new(one.share, one.definition.clone(), client.clone()),
                 endpoint: endpoint(&one.definition),
                 confined: one.definition.confine.is_some(),
-                tools_off: one.tools_off.clone(),
                 policies,
-                config: one.clone(),
                 // A name cannot contain `@`, so this key is not the name of a server.
                 key: match &one.typed {
                     Some(CommandLineServer { digest, .. }) => format!("{name}@{digest:.16}").into(),
                     None => name.as_str().into(),
                 },
-                typed: one.typed.clone(),
                 schemas: Schemas::default(),
                 audit: audit.clone(),
                 parked: parked.clone(),
@@ -459,13 +450,14 @@ impl UpstreamSource {
 
     /// Whether the server was given on the command line (`wrap`), and not in the configuration.
     pub fn is_wrapped(&self) -> bool {
-        self.typed.is_some()
+        self.config.typed.is_some()
     }
 
     /// As [`approval_command`](Self::approval_command), but for clients: without the server's arguments, which may
     /// be secret.
     pub fn approval_advice(&self) -> String {
         let suffix = self
+            .config
             .typed
             .as_ref()
             .map_or("", |_| ", followed by `--` and the server as `wrap` has it");
@@ -474,7 +466,8 @@ impl UpstreamSource {
 
     /// The command that shows and approves the server's held tools, for the operator.
     pub fn approval_command(&self) -> String {
-        let server = self.typed.as_ref().map(CommandLineServer::arguments).unwrap_or_default();
+        let server =
+            self.config.typed.as_ref().map(CommandLineServer::arguments).unwrap_or_default();
         format!("`portcullis plugin approve {}{server}`", self.name)
     }
 }

@@ -79,7 +79,7 @@ impl CommandContext {
         let folders = config.host.over(folders);
         let own = host_files(&user_folders, &folders, &config, source.as_deref());
         let roots = open_roots(common, &config, own)?;
-        let audit = config.host.audit(folders.audit.clone());
+        let audit = open_audit(&config, &folders);
         for remark in portcullis_file_transaction::recover(&folders.journals) {
             tracing::warn!("{remark}");
         }
@@ -226,6 +226,17 @@ impl CommandContext {
         upstreams.close().await;
         Ok(catalog)
     }
+}
+
+/// The audit, with copies to the configured log services. A log service that cannot be used is warned of.
+fn open_audit(config: &Config, folders: &Folders) -> Audit {
+    let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
+    for service in &config.host.audit_copies {
+        if let Err(error) = audit.copy_to(*service) {
+            tracing::warn!("`host.audit-copies`: {service:?}: {error}");
+        }
+    }
+    audit
 }
 
 /// The roots of `--root` and of the configuration. If there are none, the folder in `CLAUDE_PROJECT_DIR`.

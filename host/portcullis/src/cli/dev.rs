@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::{CommandContext, ReadConfig};
 use super::dev_project::Project;
-use super::file_stamps::FileStamps;
+use super::file_stamps::{FileStamps, wait_for_change};
 use super::preview::Preview;
 use super::style::{green, red};
 use super::test::{plugin_name, test};
@@ -28,7 +28,7 @@ with the lines of portcullis.toml that would allow it. All this happens again af
 Grants are read from your portcullis.toml, or from the file that --config names. Approvals, the audit and what the plugin \
 stores are temporary. The tools may work in the folders of --root, or else in the project.";
 
-/// How often the files are checked for changes. A change counts once two checks in turn find the same.
+/// How often the files are checked for changes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Arguments of `dev`.
@@ -108,10 +108,11 @@ impl DevSession<'_> {
                 say_error(&error);
                 None
             });
+            let changed = wait_for_change(&before, CHECK_INTERVAL, async || self.stamps());
             let ends = async {
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = self.wait_for_change(before) => log::say("a file has changed"),
+                    () = changed => log::say("a file has changed"),
                 }
             };
             match &context {
@@ -149,10 +150,14 @@ impl DevSession<'_> {
         Ok(passed == all.len())
     }
 
-    /// Copies the component to where plugins are loaded from.
+    /// Copies the component to where plugins are loaded from. A component with a former name is removed.
     #[expect(clippy::disallowed_methods, reason = "the place is a folder of this process")]
     fn install(&self, component: &Path, plugin: &str) -> anyhow::Result<()> {
         let plugins = self.place.path().join("plugins");
+        if let Some(former) = self.plugin.as_ref().filter(|former| *former != plugin) {
+            let former = plugins.join(format!("{former}.wasm"));
+            std::fs::remove_file(former).context("removing the component with the former name")?;
+        }
         std::fs::create_dir_all(&plugins).context("creating a temporary folder")?;
         std::fs::copy(component, plugins.join(format!("{plugin}.wasm")))
             .with_context(|| format!("reading {}", component.display()))?;
@@ -187,19 +192,7 @@ impl DevSession<'_> {
         }
     }
 
-    /// Waits until a source, a case or the configuration differs from `before`.
-    async fn wait_for_change(&self, before: FileStamps) {
-        let mut last = before.clone();
-        loop {
-            let now = self.stamps();
-            if now != before && now == last {
-                return;
-            }
-            last = now;
-            tokio::time::sleep(CHECK_INTERVAL).await;
-        }
-    }
-
+    /// The stamps of the sources, the cases and the configuration.
     fn stamps(&self) -> FileStamps {
         self.project.stamps(self.config_file.as_deref())
     }

@@ -1,8 +1,8 @@
-//! Tells whether files have changed, by their times and sizes.
+//! Tells whether files have changed, by their times and sizes, and waits for a change.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Paths of files with their times and sizes. Equal stamps mean that no file has changed, as far as its time and size
 /// tell.
@@ -79,6 +79,24 @@ impl FileStamps {
     }
 }
 
+/// Waits until `look` finds other stamps than `before`. A change counts once two looks in turn find the same, so that a file
+/// that is being copied is not used half. `interval`: the time before each look.
+pub async fn wait_for_change(
+    before: &FileStamps,
+    interval: Duration,
+    look: impl AsyncFn() -> FileStamps,
+) {
+    let mut last = before.clone();
+    loop {
+        tokio::time::sleep(interval).await;
+        let now = look().await;
+        if now != *before && now == last {
+            return;
+        }
+        last = now;
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests make the files they need")]
 mod tests {
@@ -104,5 +122,16 @@ mod tests {
             assert!(!seen.contains(&stamps()));
             seen.push(stamps());
         }
+    }
+
+    #[tokio::test]
+    async fn a_change_counts_once_two_looks_in_turn_find_the_same() {
+        let stamps =
+            |length| FileStamps(vec![("a".into(), Some((SystemTime::UNIX_EPOCH, length)))]);
+        let looks = std::cell::RefCell::new(vec![9, 9, 5, 3, 1, 1]);
+        // The file grows from look to look, and then stays as it is.
+        let look = async || stamps(looks.borrow_mut().pop().expect("no look follows"));
+        wait_for_change(&stamps(1), Duration::ZERO, look).await;
+        assert!(looks.borrow().is_empty());
     }
 }

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::context::CommandContext;
-use super::file_stamps::FileStamps;
+use super::file_stamps::{FileStamps, wait_for_change};
 use super::{CommandEnd, log, signals, views};
 use portcullis_core::listing::{Selection, Selections};
 use portcullis_core::plugins::folders_of;
@@ -61,10 +61,12 @@ impl Args {
         signals::listen(stop.clone(), signals::OnHangup::Stop)?;
         log::say(&format!("previewing at http://{}/", preview.address));
         while !stop.is_cancelled() {
+            let stamps = || FileStamps::of([], folders_of(&context.config, &context.folders));
+            let before = stamps();
             let ends = async {
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = wait_for_change(&context) => {
+                    () = wait_for_change(&before, CHECK_INTERVAL, async || stamps()) => {
                         log::say("the plugins changed: loading them again");
                     }
                 }
@@ -171,15 +173,6 @@ fn escaped(text: &str) -> String {
         _ => char.to_string(),
     };
     text.chars().map(reference).collect()
-}
-
-/// Waits until a plugin's file changes.
-async fn wait_for_change(context: &CommandContext) {
-    let stamps = || FileStamps::of([], folders_of(&context.config, &context.folders));
-    let before = stamps();
-    while stamps() == before {
-        tokio::time::sleep(CHECK_INTERVAL).await;
-    }
 }
 
 #[cfg(test)]

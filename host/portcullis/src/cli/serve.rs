@@ -78,16 +78,9 @@ impl Args {
         let follow = |context, access| async {
             let Some(common) = reloads else { return std::future::pending().await };
             let hangup = Hangup::listen(on_hangup)?;
-            let made = Reloader::new(
-                common,
-                &self.options,
-                context,
-                sandbox,
-                shared.clone(),
-                access,
-                hangup,
-            );
-            match made.follow().await {}
+            let (options, shared) = (&self.options, shared.clone());
+            let reloader = Reloader { common, options, context, sandbox, shared, access, hangup };
+            match reloader.follow().await {}
         };
         let served = if self.options.is_http() {
             let config = self.options.http_config(&context.config);
