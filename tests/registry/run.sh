@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the commands of `portcullis plugin` with a real registry that requires a login: Debian's package docker-registry
+# Tests the commands of `portcullis plugin`, also beside a running server, with a real registry that requires a login: Debian's package docker-registry
 # (distribution/distribution 2.8). TARGET: the target folder, with the built binary and the test plugins.
 set -euo pipefail
 portcullis="$TARGET/debug/portcullis"
@@ -20,7 +20,8 @@ auth: { htpasswd: { realm: test, path: $work/htpasswd } }
 CONFIG
 "$registry" serve "$work/config.yml" > "$work/registry.log" 2>&1 &
 server=$!
-trap 'kill "$server"; rm -rf "$work"' EXIT
+running=
+trap 'kill $running "$server"; rm -rf "$work"' EXIT
 for _ in $(seq 100); do
     if (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then break; fi
     sleep 0.1
@@ -44,6 +45,41 @@ expect() {
     echo "ok: portcullis $*"
 }
 
+# lists TOOL yes|no: waits until a server that was started before lists the tool, or does not list it.
+mcp="127.0.0.1:$((port + 1))"
+lists() {
+    local listed found
+    for _ in $(seq 120); do
+        listed="$(command curl --silent --header 'Content-Type: application/json' --header 'Accept: application/json, text/event-stream' \
+            --header 'MCP-Protocol-Version: 2026-07-28' --header 'Mcp-Method: tools/list' "http://$mcp/mcp" --data \
+            '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}' || true)"
+        found=no
+        if grep -qF "\"name\":\"$1\"" <<< "$listed"; then found=yes; fi
+        if grep -qF '"tools":' <<< "$listed" && [ "$found" = "$2" ]; then
+            echo "ok: the running server lists $1: $2"
+            return
+        fi
+        sleep 0.25
+    done
+    printf 'the running server should list %s: %s. It answered:\n%.2000s\n' "$1" "$2" "$listed"
+    tail -n 20 "$work/serve.log"
+    exit 1
+}
+
+# logs TEXT: waits until the server that was started before logs this text.
+logs() {
+    for _ in $(seq 120); do
+        if grep -qF -- "$1" "$work/serve.log"; then
+            echo "ok: the running server logs: $1"
+            return
+        fi
+        sleep 0.25
+    done
+    printf 'the running server should log "%s". It logged:\n' "$1"
+    tail -n 20 "$work/serve.log"
+    exit 1
+}
+
 cp "$guests/guest_echo.wasm" "$work/weather.wasm"
 expect 2 "without a login" plugin publish "$work/weather.wasm" "$to:1.0" --yes
 printf '{"auths":{"%s":{"auth":"%s"}}}' "$host" "$(printf 'me:secret' | base64)" > "$HOME/.docker/config.json"
@@ -51,13 +87,23 @@ expect 0 "published: " plugin publish "$work/weather.wasm" "$to:1.0" --yes
 expect 0 "already names this artifact" plugin publish "$work/weather.wasm" "$to:1.0" --yes
 expect 0 "$to:1.0" plugin search "$to"
 expect 0 "org/weather" plugin search "oci+http://$host"
+"$portcullis" serve --http "$mcp" > "$work/serve.log" 2>&1 &
+running=$!
+lists echo no
 expect 0 "installed: " plugin add "$to:1.0" --yes
+lists echo yes
 expect 0 "loaded" plugin list
 expect 0 "up to date" plugin update
 cp "$guests/guest_keeper.wasm" "$work/weather.wasm"
 expect 0 "will be moved" plugin publish "$work/weather.wasm" "$to:1.0" --yes
 expect 1 "held back" plugin update --check
 expect 0 "updated: " plugin update weather --yes
+# The update needs a grant that the old component did not need: the running server goes on with the old one.
+logs "goes on with the code that was approved before"
+lists echo yes
+expect 0 "store" plugin grant weather store=wanted --yes
+lists keep yes
+lists echo no
 cat > "$HOME/demands.toml" <<CONFIG
 [plugin-sources."$host/org/*"]
 key = "$work/cosign.pub"
@@ -86,4 +132,5 @@ printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+js
 curl --request PUT --header 'Content-Type: application/vnd.oci.image.manifest.v1+json' --data-binary "@$work/manifest" "$api/manifests/${digest/:/-}.sig"
 expect 0 "signed   key" --config "$HOME/demands.toml" plugin add "$to:1.0" --name signed --yes
 expect 0 "removed: " plugin remove weather --yes
+lists keep no
 echo "all as expected"
