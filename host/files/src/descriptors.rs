@@ -218,6 +218,24 @@ impl HostDescriptor for FilesView<'_> {
         self.blocking().await.write(fd, bytes, offset).await
     }
 
+    async fn set_times(
+        &mut self,
+        fd: Fd,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        // The system sets the times of whatever is open, also of what was opened for reading.
+        let is_open_for_writing = match self.table.get(&fd)? {
+            Descriptor::File(file) => file.open_mode.contains(OpenMode::WRITE),
+            Descriptor::Dir(_) => false,
+        };
+        if is_open_for_writing {
+            return self.blocking().await.set_times(fd, accessed, modified).await;
+        }
+        let permit = self.ask_for_open_entry(&fd, Access::Write)?;
+        permit.record_wasi(self.blocking().await.set_times(fd, accessed, modified).await)
+    }
+
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
         if self.node(&fd)?.reach.widest() == Access::Read {
             return Err(ErrorCode::ReadOnly.into());
@@ -255,8 +273,8 @@ impl HostDescriptor for FilesView<'_> {
         HostDescriptor::drop(&mut self.wasi(), fd)
     }
 
-    // The following operations need no permit and no quota. The judge was asked when the descriptor was opened, except
-    // for preopened directories.
+    // The following operations change nothing and need no permit. The judge was asked when the descriptor was opened,
+    // except for preopened directories.
 
     async fn advise(
         &mut self,
@@ -282,15 +300,6 @@ impl HostDescriptor for FilesView<'_> {
 
     async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
         self.blocking().await.get_type(fd).await
-    }
-
-    async fn set_times(
-        &mut self,
-        fd: Fd,
-        accessed: NewTimestamp,
-        modified: NewTimestamp,
-    ) -> FsResult<()> {
-        self.blocking().await.set_times(fd, accessed, modified).await
     }
 
     async fn read(&mut self, fd: Fd, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {

@@ -15,6 +15,8 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 
 use super::*;
 
+mod times;
+
 type Fd = Resource<Descriptor>;
 
 /// A judge that allows each use that `FileUse::opened_for` allows, and remembers all uses.

@@ -191,20 +191,34 @@ impl<'a> FilesView<'a> {
 
     /// Checks that the entries of a directory may be listed.
     pub(super) fn listable(&self, fd: &Resource<Descriptor>) -> FsResult<()> {
-        let node = self.node(fd)?;
-        if node.reach.all.is_some() {
+        if self.node(fd)?.reach.all.is_some() {
             return Ok(());
         }
+        let permit = self.ask_for_open_entry(fd, Access::Read)?;
+        Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?)
+    }
+
+    /// Asks the judge for one use of the file or directory that is open as `fd`.
+    pub(super) fn ask_for_open_entry(
+        &self,
+        fd: &Resource<Descriptor>,
+        access: Access,
+    ) -> FsResult<Permit> {
+        let node = self.node(fd)?;
+        // A directory of which single entries are designated is itself beside what is designated.
+        let (origin, reached) = match node.reach.all {
+            Some(_) => (node.origin, Some(ReachedEntry::Itself)),
+            None => (Origin::Beside, None),
+        };
         let target = Target {
             path: node.path.clone(),
-            origin: Origin::Beside,
-            opened_for: Access::Read,
+            origin,
+            opened_for: node.reach.all.unwrap_or(Access::Read),
             depth: node.depth,
             invalid: None,
-            reached: None,
+            reached,
         };
-        let permit = self.ask(&target, Access::Read)?;
-        Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?)
+        self.ask(&target, access)
     }
 
     pub(super) fn push(
