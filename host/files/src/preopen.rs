@@ -114,8 +114,8 @@ impl Preopen {
         preopens
     }
 
-    /// Opens directories of the arguments that are beneath a root of the call as far as the root is open. Otherwise a
-    /// guest would find less in the directory of a named file than in the root around it.
+    /// Widens the access to each argument's directory beneath a root of the call to the access to this root. Otherwise
+    /// a guest could access less in the directory of a named file than elsewhere in the root.
     pub fn widen_by_roots(arguments: &mut [Self], granted: &[Self]) {
         for argument in arguments {
             let around = granted.iter().filter(|outer| {
@@ -152,7 +152,7 @@ mod tests {
         ];
         Preopen::widen_by_roots(&mut named, &granted);
         let open: Vec<_> = named.iter().map(|preopen| preopen.reach.all).collect();
-        // A granted directory is judged by another part of the grant, so it opens nothing here.
+        // `/r` is a granted directory and no root, so the access to its files is not widened.
         assert_eq!(open, [Some(Access::Read), None, None]);
     }
 

@@ -44,10 +44,9 @@ struct AuthorizationAttempt {
 }
 
 impl Login {
-    /// Has a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address,
-    /// or an `http` address of this machine. Characters that have a meaning in a shell are percent-encoded in the
-    /// address. Only the delimiters `?` and `&` stay, but the authorization server cannot name a program after an
-    /// `&`.
+    /// Lets a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address,
+    /// or an `http` address of this machine. A shell into which it is pasted runs nothing that the authorization
+    /// server chose: see [`inert`].
     ///
     /// # Errors
     ///
