@@ -1,5 +1,5 @@
-//! Tests of runs that begin while plugins are still being compiled: a program finds the tools of these plugins, as a
-//! direct call does. The compiler is stopped meanwhile, so that the tests do not depend on its speed.
+//! Tests of runs and searches that begin while plugins are still being compiled: they find the tools of these plugins,
+//! as a direct call does. The compiler is stopped meanwhile, so that the tests do not depend on its speed.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -129,4 +129,19 @@ fn a_client_that_searches_calls_a_tool_of_a_plugin_that_is_being_compiled() {
     assert!(!lists(&mut client, "echo") && !client.has_reply(called));
     drop(compiler);
     assert_eq!(text_of(&client.finish(called)), "hello");
+}
+
+#[test]
+fn a_search_waits_for_a_plugin_that_is_being_compiled() {
+    for tools in ["search", "code"] {
+        let home = home(&[], "");
+        let serve = ["serve", "--tools", tools];
+        let mut client = Client::start_with(&home, &serve, Era::Legacy, json!({}));
+        let compiler = StoppedCompiler::of(&mut client);
+        let searched = client.begin("search_tools", json!({ "query": "echo" }));
+        assert!(!lists(&mut client, "echo") && !client.has_reply(searched));
+        drop(compiler);
+        let found = text_of(&client.finish(searched));
+        assert!(found.contains("Answers with the text it is given."), "{tools}: {found}");
+    }
 }

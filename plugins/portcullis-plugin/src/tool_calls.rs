@@ -26,8 +26,8 @@ pub fn names() -> Vec<(String, String)> {
     host::names()
 }
 
-/// The tools with these names, or all tools that are known if the list is empty. If a name is not known, waits
-/// until all plugins are loaded, and leaves out the names that are still unknown.
+/// The tools with these names, or all tools if the list is empty. If the list is empty or a name is not known, waits
+/// until all plugins are loaded. Leaves out the names that are still unknown.
 pub fn describe(names: &[String]) -> Vec<Callable> {
     host::describe(names).into_iter().map(Into::into).collect()
 }

@@ -251,11 +251,16 @@ impl Server {
         caller: &Caller,
         cx: &RequestContext<RoleServer>,
     ) -> ControlFlow<CallToolResponse, CallToolRequestParams> {
-        let visible = self.visible(selection, caller, &cx.peer).await;
+        let mut visible = self.visible(selection, caller, &cx.peer).await;
         if !self.searches(selection, caller, &visible) {
             return ControlFlow::Continue(params);
         }
         if params.name == SEARCH {
+            if !visible.catalog.plugins.complete {
+                // A tool of a plugin that is still being loaded would not be found.
+                self.shared.host.whole_catalog().await;
+                visible = self.visible(selection, caller, &cx.peer).await;
+            }
             return ControlFlow::Break(match parsed::<SearchArguments>(params.arguments) {
                 Ok(search) => search_answer(&visible, &search),
                 Err(error) => arguments_error(&error),

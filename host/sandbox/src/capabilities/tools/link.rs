@@ -70,11 +70,12 @@ impl tool_calls::Host for InstanceState {
     }
 
     async fn describe(&mut self, names: Vec<String>) -> wasmtime::Result<Vec<Callable>> {
-        let is_missing = {
+        // A guest that asks for all tools may search them.
+        let may_be_missing = names.is_empty() || {
             let known = self.callable_tools();
             names.iter().any(|name| !known.iter().any(|entry| entry.name == *name))
         };
-        if is_missing {
+        if may_be_missing {
             self.wait_for_all_tools().await;
         }
         let is_named = |entry: &&Entry| names.is_empty() || names.contains(&entry.name);
