@@ -66,7 +66,7 @@ ui5: _build
     cd tests/ui5-guides && npm ci --ignore-scripts && npm test
     cd tests/ui5 && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
-# Test views in seven kinds of hosts, and in `preview`, in Chromium (needs npm and chromium)
+# Test views in seven kinds of hosts, and in `preview`, in Chromium (needs npm and chromium; takes less time with chromium-headless-shell)
 views: _build
     cd tests/ui && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
