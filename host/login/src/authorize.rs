@@ -46,7 +46,7 @@ struct AuthorizationAttempt {
 impl Login {
     /// Lets a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address,
     /// or an `http` address of this machine. A shell into which it is pasted runs nothing that the authorization
-    /// server chose: see [`inert`].
+    /// server chose.
     ///
     /// # Errors
     ///
