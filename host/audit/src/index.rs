@@ -147,7 +147,7 @@ impl Index {
         if self.bytes <= max_bytes {
             return Ok(());
         }
-        // Only files that could not be removed are still left over.
+        // Of the files that could not be removed, forget those that are gone by now.
         let mut state = self.state.clone();
         state.leftover.retain(|name| exists(&folder.join(name)));
         let first = IndexEntry::IndexOpened {
@@ -157,8 +157,8 @@ impl Index {
         };
         let mut chain = Chain::default();
         chain.link(&first, &mut self.line)?;
-        // Most of the index is its state: compacting would save little.
         if self.line.len() as u64 > self.bytes / 2 {
+            // The new file would hardly be smaller.
             return Ok(());
         }
         let (new, present) = (folder.join("index-new.jsonl"), folder.join(INDEX));

@@ -8,7 +8,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Facts {
-    /// Version of this form of the report.
+    /// Version of the report's format.
     pub format: u32,
     /// Version of the host.
     pub host: String,
@@ -18,7 +18,7 @@ pub struct Facts {
     pub configuration: Option<String>,
     /// The folders that tools may access. A client may narrow them.
     pub roots: Vec<String>,
-    /// The plugins, loaded and refused; or components that are not installed.
+    /// The plugins that the host loaded or refused. In a report on components that are not installed: these.
     pub plugins: Vec<PluginFacts>,
     /// The upstream servers: other MCP servers, outside the sandbox.
     pub upstreams: Vec<UpstreamFacts>,
@@ -108,7 +108,8 @@ pub struct CapabilityFacts {
     pub targets: Vec<String>,
     /// Whether the grant lets the plugin change something: files, the state of a server, anything a command does.
     pub can_change: bool,
-    /// Values of the grant that were never used, as far as the audit goes back. Empty also where that is not known.
+    /// Values of the grant that were never used, as far as the audit goes back. Also empty if the report does not know
+    /// which values were used.
     pub unused: Vec<String>,
     /// Values of the grant that the plugin does not want: they have no effect.
     pub unwanted: Vec<String>,
@@ -230,11 +231,12 @@ pub struct AuditFacts {
     pub segments: u64,
     /// The number of lines.
     pub lines: u64,
-    /// The digest of the last line of the index. Kept elsewhere, it shows later that the folder was not replaced.
+    /// The digest of the last line of the index. Whoever keeps a copy of it elsewhere can
+    /// check later that the folder was not replaced.
     pub digest: Option<String>,
     /// Signs of tampering.
     pub faults: Vec<String>,
-    /// What is unusual and can be left by processes that are running or were killed.
+    /// Unusual findings that are no tampering: running or killed processes leave them behind.
     pub remarks: Vec<String>,
     /// The records that were deleted for space or age.
     pub deleted: DeletedFacts,

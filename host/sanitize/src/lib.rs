@@ -19,8 +19,8 @@ pub fn line(text: &str, max: usize) -> String {
     }
 }
 
-/// The text with the characters that [`plain`] removes written as escapes, such as `\u{1b}`, so that a reader sees them
-/// and they have no effect. Line feeds and tabs stay.
+/// Replaces the characters that [`plain`] removes by escapes, such as `\u{1b}`: a reader sees them, and they have no
+/// effect. Line feeds and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let deceives = |c: char| !matches!(c, '\n' | '\t') && is_deceptive(c);
     if !text.contains(deceives) {
@@ -47,8 +47,8 @@ pub fn visible_line(text: &str, max: usize) -> String {
     }
 }
 
-/// JSON with tabs and the characters that [`plain`] removes written as JSON escapes. The data stays the same. Only
-/// JSON that has tabs or carriage returns between its tokens becomes invalid.
+/// Replaces tabs and the characters that [`plain`] removes by JSON escapes. The data stays the same. Only JSON that has
+/// tabs or carriage returns between its tokens becomes invalid.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     let deceives = |c: char| c != '\n' && is_deceptive(c);
     if !json.contains(deceives) {

@@ -49,7 +49,8 @@ impl Args {
         self.serve(context, None).await
     }
 
-    /// Serves. `reloads`: the options of the command line with which the configuration is read again.
+    /// Serves. `reloads`: the options of the command line, which apply to a reloaded configuration too. `None`: the
+    /// configuration is not reloaded.
     async fn serve(
         self,
         mut context: CommandContext,

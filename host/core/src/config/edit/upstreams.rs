@@ -57,7 +57,7 @@ pub fn add_upstreams(text: &str, servers: &[(String, UpstreamKeys)]) -> Result<S
     }
     let after = edited.to_string();
     Config::parse(&after).map_err(|error| EditError::After(Box::new(error)))?;
-    // Nothing but the servers is new.
+    // Check that the edit changed nothing but these servers.
     let parsed = |text: &str| -> Result<toml::Table, EditError> {
         toml::from_str(text).map_err(unreadable(CONFIGURATION))
     };

@@ -11,7 +11,8 @@ use std::fmt;
 
 /// The functions outside the engine that a program can call.
 pub trait HostFunctions {
-    /// The names of the tools, each with its source. A second call first waits for plugins that are being compiled.
+    /// The names of the tools, each with its source. The engine asks once for the tools that are ready, and once more
+    /// if the program uses a name that is not among them: then this function waits for plugins that are being compiled.
     fn names(&mut self) -> Vec<(String, String)>;
     /// Starts a call of a tool and returns its number. The arguments are a JSON object.
     fn start(&mut self, tool: &str, arguments: &str) -> u32;
@@ -36,7 +37,8 @@ pub struct FinishedCall {
     pub answer: Result<String, (String, String)>,
 }
 
-/// Time and seed of a run. They are the same in each of its rounds, so that the program makes the same calls.
+/// Time and seed of a run. A run that has to wait for an answer of the user is repeated from its beginning with the
+/// same time and seed, so that the program makes the same calls.
 #[derive(Debug, Clone, Copy)]
 pub struct RunSeed {
     /// When the run began, in milliseconds since 1970.

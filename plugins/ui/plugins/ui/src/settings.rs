@@ -15,7 +15,7 @@ pub struct Settings {
     /// Whether the model sees the plugin's own tool. By default, the model sees it only if there is a provider, since
     /// each definition takes room in the model's context.
     pub model_tool: bool,
-    /// Whether pages contain the runtime compressed.
+    /// Whether the code that draws a view is compressed in the view's page.
     pub packed: bool,
     /// Languages whose messages are within each page.
     pub languages: Vec<&'static Language>,
@@ -74,7 +74,7 @@ pub enum Generate {
 /// Limits of stored views.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// Whether to reuse generated views and to store anything: see [`keeps`].
+    /// Whether to store views and refinements, and to reuse them. [`keeps`] reads the same setting.
     pub on: bool,
     /// Maximum number of views.
     pub entries: usize,
