@@ -427,8 +427,9 @@ async fn serve(
         )));
     }
     match source {
-        Source::Plugin(loaded) => plugin::serve(loaded, trail, call, input).await,
-        Source::Upstream(offered) => upstream::serve(offered, call).await,
+        // Boxed, since the futures around this one are moved.
+        Source::Plugin(loaded) => Box::pin(plugin::serve(loaded, trail, call, input)).await,
+        Source::Upstream(offered) => Box::pin(upstream::serve(offered, call)).await,
     }
 }
 

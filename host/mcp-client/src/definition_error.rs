@@ -14,7 +14,9 @@ pub enum DefinitionError {
     )]
     NoTarget,
     /// The server is a program, and the key is for servers at an address.
-    #[error("`{0}` is for a `url`, and this server has a `command`; a command gets its secrets in `env`")]
+    #[error(
+        "`{0}` is for a `url`, and this server has a `command`; a command gets its secrets in `env`"
+    )]
     ForUrl(&'static str),
     /// The server has an address, and the key is for programs.
     #[error("`{0}` is for a `command`, and this server has a `url`")]

@@ -67,8 +67,32 @@ impl Server {
 
     /// Refuses `method` if no source offers `feature`. Without this check, rmcp would answer with an empty list.
     async fn require(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
-        self.shared.host.catalog().await;
+        Box::pin(self.shared.host.catalog()).await;
         if self.shared.host.supports(feature) { Ok(()) } else { Err(not_offered(method)) }
+    }
+
+    /// Serves `initialize`.
+    async fn begin_session(
+        &self,
+        request: InitializeRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        self.shared.host.wait_briefly_for_sources().await;
+        let mut result = self.negotiate_initialize(&request)?;
+        let caller = Caller::initializing(&cx, &request);
+        let selection = self.selection(&caller, &cx)?;
+        if self.session.is_initialized.swap(true, Ordering::Relaxed) {
+            let why = "this session is already initialized: open another one";
+            return Err(ErrorData::invalid_request(why, None));
+        }
+        cx.peer.set_peer_info(request);
+        // The client can be asked for its roots only after this answer.
+        let projects = self.shared.projects_of_operator(&selection).await;
+        result.instructions = self.instructions(&selection, &projects);
+        if caller.capabilities.roots.is_some() {
+            *self.session.initialized_by.lock() = Some(caller);
+        }
+        Ok(result)
     }
 
     /// Runs `work`. If [`MAX_CALLS`] calls are running already, returns the result of `too_many` instead.
@@ -151,22 +175,7 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        Box::pin(self.shared.host.wait_briefly_for_sources()).await;
-        let mut result = self.negotiate_initialize(&request)?;
-        let caller = Caller::initializing(&cx, &request);
-        let selection = self.selection(&caller, &cx)?;
-        if self.session.is_initialized.swap(true, Ordering::Relaxed) {
-            let why = "this session is already initialized: open another one";
-            return Err(ErrorData::invalid_request(why, None));
-        }
-        cx.peer.set_peer_info(request);
-        // The client can be asked for its roots only after this answer.
-        let projects = self.shared.projects_of_operator(&selection).await;
-        result.instructions = self.instructions(&selection, &projects);
-        if caller.capabilities.roots.is_some() {
-            *self.session.initialized_by.lock() = Some(caller);
-        }
-        Ok(result)
+        Box::pin(self.begin_session(request, cx)).await
     }
 
     async fn discover(&self, cx: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -216,7 +225,7 @@ impl ServerHandler for Server {
     ) -> Result<ListPromptsResult, ErrorData> {
         self.require(Feature::Prompts, "prompts/list").await?;
         lists::require_first_page(params.as_ref())?;
-        self.prompts(&cx).await
+        Box::pin(self.prompts(&cx)).await
     }
 
     async fn get_prompt(
@@ -244,7 +253,7 @@ impl ServerHandler for Server {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         self.require(Feature::Resources, "resources/templates/list").await?;
         lists::require_first_page(params.as_ref())?;
-        self.templates(&cx).await
+        Box::pin(self.templates(&cx)).await
     }
 
     async fn read_resource(

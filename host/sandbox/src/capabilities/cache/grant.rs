@@ -30,10 +30,7 @@ impl fmt::Display for CacheGrant {
 
 impl ShortForms for CacheGrant {
     const FORMS: &'static [Form] = &[
-        (
-            "1MiB",
-            "keep at most this many bytes in memory; `cache` without a size means `cache=1MB`",
-        ),
+        ("1MiB", "keep at most this many bytes in memory; without a size: 1MB"),
         ("disk:1MiB", "keep at most this many bytes, also on disk"),
     ];
     const BARE: Option<&'static str> = Some("1000000");

@@ -25,8 +25,7 @@ impl fmt::Display for StoreGrant {
 }
 
 impl ShortForms for StoreGrant {
-    const FORMS: &'static [Form] =
-        &[("1MiB", "keep at most this many bytes; `store` without a size means `store=1MB`")];
+    const FORMS: &'static [Form] = &[("1MiB", "keep at most this many bytes; without a size: 1MB")];
     const BARE: Option<&'static str> = Some("1000000");
     const HAS_ONE_VALUE: bool = true;
 
