@@ -427,7 +427,7 @@ async fn serve(
         )));
     }
     match source {
-        // Boxed, since the futures around this one are moved.
+        // Boxed, so that the futures around it stay small: they are moved several times.
         Source::Plugin(loaded) => Box::pin(plugin::serve(loaded, trail, call, input)).await,
         Source::Upstream(offered) => Box::pin(upstream::serve(offered, call)).await,
     }

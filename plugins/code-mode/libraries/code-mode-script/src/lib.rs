@@ -37,8 +37,8 @@ pub struct FinishedCall {
     pub answer: Result<String, (String, String)>,
 }
 
-/// Time and seed of a run. A run that has to wait for an answer of the user is repeated from its beginning with the
-/// same time and seed, so that the program makes the same calls.
+/// Time and seed of a run. A run that has to wait for the client's answer to a question is repeated from its beginning
+/// with the same time and seed, so that the program makes the same calls.
 #[derive(Debug, Clone, Copy)]
 pub struct RunSeed {
     /// When the run began, in milliseconds since 1970.
