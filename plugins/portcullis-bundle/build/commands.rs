@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// A command, as `family.toml` has it. The fields are those of `FamilyCommand` in
-/// `host/core/src/families/family.rs`.
+/// A command in `family.toml`. Its fields are those of `FamilyCommand` in `host/core/src/families/family.rs`.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Command {

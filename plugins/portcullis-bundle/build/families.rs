@@ -30,13 +30,13 @@ struct About {
     /// The plugin of code mode, whose tools run programs that call the other tools. With `serve --tools code`, only
     /// the tools of this plugin are listed. At most one family names such a plugin.
     code_plugin: Option<String>,
-    /// URI templates that a plugin serves although its manifest does not name them, by the name of the
-    /// plugin.
+    /// URI templates by the name of a plugin. The plugin serves these templates although its manifest does not name
+    /// them.
     #[serde(default)]
     reserved_uris: BTreeMap<String, Vec<String>>,
     /// An environment variable that sets the log level.
     log: Option<Log>,
-    /// How to recognise a project of this family. Missing: the family's tools are for every project.
+    /// How to recognise a project of this family. If this is missing, the family's tools are for every project.
     #[serde(default)]
     project: Project,
     /// What the family's commands are for.
@@ -68,7 +68,7 @@ struct Project {
 struct Mark {
     /// The name of the file; `*` stands for any text.
     file: String,
-    /// The file must contain one of these texts. Empty: the name is enough.
+    /// The file must contain one of these texts. If the list is empty, the name of the file is enough.
     #[serde(default)]
     contains: Vec<String>,
 }

@@ -14,7 +14,8 @@ use std::process::Command;
 const TARGET: &str = "wasm32-wasip2";
 
 fn main() {
-    // Read at run time, not at compile time: two checkouts may share one target folder.
+    // Read at run time, not at compile time: two checkouts may share one target folder, and therefore this compiled
+    // build script.
     let here = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let workspace = Path::new(&here).join("../..");
     for watched in ["plugins", "wit", "Cargo.toml", "Cargo.lock"] {

@@ -6,7 +6,7 @@
 //! - `plugins/*`: the plugins. Each is built and bundled.
 //! - `libraries/*`: crates that the plugins share.
 //! - `defaults.toml`: the default configuration of the plugins, and the commands that they may run.
-//! - `commands/*`: scripts, which the arguments of a command name as `@FILE`.
+//! - `commands/*`: scripts. The arguments of a command refer to a script as `@FILE`.
 //! - `family.toml`: further properties of the family, see `build/families.rs`.
 //! - `resources/*`: data that the plugins are compiled with.
 
@@ -23,5 +23,6 @@ include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
 /// The default configuration of all families, as TOML.
 pub const DEFAULTS: &str = include_str!(concat!(env!("OUT_DIR"), "/defaults.toml"));
 
-/// Rust source of the constants about the families. `portcullis-core` has the types, and compiles the source.
+/// Rust source of the constants about the families. `portcullis-core` defines the types of these constants and compiles
+/// the source.
 pub const FAMILY_CONSTANTS: &str = include_str!(concat!(env!("OUT_DIR"), "/families.rs"));

@@ -104,8 +104,8 @@ fn is_open(options: TokenStream) -> syn::Result<bool> {
     }
 }
 
-/// The `serde` and `schemars` attributes to add: those that the author did not write, and the paths of both
-/// crates.
+/// The `serde` and `schemars` attributes to add: the paths of both crates, and the attributes that the author did not
+/// write.
 fn serde_attributes(
     container: &SerdeAttributes,
     strict: &TokenStream,

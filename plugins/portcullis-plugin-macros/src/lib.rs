@@ -58,7 +58,7 @@ pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// The access that path arguments need is wanted automatically. The version is that of Cargo.toml.
+/// The macro adds the want for the files that path arguments need. The plugin's version is that of Cargo.toml.
 #[proc_macro]
 pub fn plugin(input: TokenStream) -> TokenStream {
     answer(plugin::plugin(input.into()))

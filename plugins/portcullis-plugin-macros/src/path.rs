@@ -203,8 +203,7 @@ fn pointer_to(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Whether the field is a list of paths. An error for a field that is neither a path nor a list of paths; both may be
-/// optional.
+/// Whether the field is a list of paths. Both a path and a list of paths may be optional. Fails for any other field.
 fn is_list_of_paths(ty: &Type) -> syn::Result<bool> {
     let present = type_argument(ty, "Option").unwrap_or(ty);
     let (item, is_list) = match type_argument(present, "Vec") {

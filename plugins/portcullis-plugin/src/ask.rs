@@ -133,8 +133,8 @@ impl Consent {
         )
     }
 
-    /// The key of the question. Each kind and subject has its own key, so that consent to one does not cover
-    /// another.
+    /// The key of the question. Each pair of kind and subject has its own key, so that consent to one pair does not
+    /// cover another.
     pub(crate) fn key(&self) -> String {
         format!("consent {} {}", self.0.kind, self.0.subject)
     }

@@ -41,8 +41,8 @@ pub fn get_or_make<E>(
         return Ok(value);
     }
     let _claim = host::Claim::take(key);
-    // Another call may have set the value during the wait. If there is neither a claim nor a value, no cache is
-    // granted, or the value was dropped at once. Then the value is made here.
+    // Another call may have set the value during the wait. If there is neither a claim nor a value, either no cache is
+    // granted or the value was dropped at once. In both cases, this call makes the value.
     if let Some(value) = get(key) {
         return Ok(value);
     }
@@ -51,14 +51,14 @@ pub fn get_or_make<E>(
     Ok(value)
 }
 
-/// Waits until no other call of this plugin holds the key, and holds the key until the claim is dropped. If the
-/// value of the key is never set, a claim is a lock. `None`: another call has set the value meanwhile, or no cache
-/// is granted.
+/// Waits until no other call of this plugin holds the key, and returns a claim. The claim holds the key until it is
+/// dropped. If no call ever sets the value of the key, claims work as a lock. `None`: another call has set the value
+/// during the wait, or no cache is granted.
 pub fn claim(key: &str) -> Option<Claim> {
     host::Claim::take(key).map(|held| Claim { held })
 }
 
-/// Like [`claim`], but waits at most `time`. `None` also means that this time is over.
+/// Like [`claim`], but waits at most `time`. `None` can also mean that this time is over.
 pub fn claim_within(key: &str, time: Duration) -> Option<Claim> {
     let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     host::Claim::take_within(key, ms).map(|held| Claim { held })
@@ -71,7 +71,7 @@ pub struct Claim {
     held: host::Claim,
 }
 
-/// The time in milliseconds. 0 means no limit, so a time limit has at least 1.
+/// The time limit in milliseconds. For the host, 0 means no limit, so every limit is at least 1.
 fn milliseconds(ttl: Option<Duration>) -> u64 {
     ttl.map_or(0, |ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1))
 }

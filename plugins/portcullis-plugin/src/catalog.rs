@@ -21,20 +21,18 @@ pub fn tool(name: &str) -> Option<Entry> {
     host::tool(name).map(Into::into)
 }
 
-/// The data of the tool's last successful call, if the host still has it and `"results"` is granted:
-/// its structured content, or else the first JSON object or list among its texts, or else its first
-/// text.
+/// The data of the tool's last successful call, if the host still has it and `"results"` is granted. The data is the
+/// structured content of the result, or else the first JSON object or list among its texts, or else its first text.
 pub fn last_result(name: &str) -> Option<Value> {
     serde_json::from_str(&host::last_result(name)?).ok()
 }
 
-/// Whether paths lead to something in the data of the tool's last successful call. The data stay in the host.
-/// A path is a list of JSON Pointers. The first pointer starts at the whole data. Each further pointer starts
-/// at every item of the list that the previous pointer leads to. An object counts as a list of its members,
-/// each as `{ key, value }`.
+/// Whether paths lead to something in the data of the tool's last successful call. The data stays in the host. A path
+/// is a list of JSON Pointers. The first pointer starts at the whole data. Each further pointer starts at every item of
+/// the list that the previous pointer leads to. An object counts as a list of its members, each as `{ key, value }`.
 ///
-/// Returns one finding for each path. A finding is unknown, for example, if the host has no data, without a grant
-/// for `"pointers"`, and after 500 paths in one call.
+/// Returns one finding for each path. A finding is unknown, for example, if the host has no data, if `"pointers"` is
+/// not granted, or if the call has already asked about 500 paths.
 pub fn find(name: &str, paths: &[Vec<String>]) -> Vec<Finding> {
     host::find(name, paths)
 }

@@ -73,7 +73,7 @@ impl Changes {
     }
 
     fn add(mut self, path: &Path, expected: Expected, contents: Vec<u8>) -> Self {
-        // Paths of a plugin are UTF-8; the host refuses an empty path.
+        // WASI allows only UTF-8 paths. Any other path becomes an empty path, which the host refuses.
         let path = path.to_str().unwrap_or_default().to_owned();
         self.0.push(Change { path, expected, contents });
         self

@@ -106,8 +106,8 @@ fn error_without_questions(failure: Failure) -> Error {
     failure.into_error().unwrap_or_else(|_| invalid("this cannot ask the client".to_owned()))
 }
 
-/// The questions of a failure, with the state for the next round. Fails with the JSON-RPC error of a failure that has
-/// no questions.
+/// The questions of a failure, with the state for the next round. For a failure without questions, returns its JSON-RPC
+/// error.
 fn asked(request: &Request<'_>, failure: Failure) -> Result<Need, Error> {
     match failure.into_error() {
         Err(asks) => Ok(Need { asks, state: request.state() }),
@@ -163,7 +163,7 @@ pub fn run<T: Tool>(request: &Request<'_>, arguments: &str) -> Result<Reply, Fai
     tool.call(request)?.into_reply()
 }
 
-/// Parses the arguments. The error names the argument that serde's position lies in, if it lies in one.
+/// Parses the arguments. If serde reports a position within the value of an argument, the error names this argument.
 fn read<T: Arguments>(arguments: &str) -> Result<T, Error> {
     serde_json::from_str(arguments).map_err(|error| {
         let message = error.to_string();

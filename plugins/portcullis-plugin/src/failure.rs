@@ -14,12 +14,11 @@ use std::fmt;
 pub enum Failure {
     /// The tool ran and failed. The model reads the reason and may try something else.
     Told(Box<Reply>),
-    /// Questions have to be answered first. Made by [`Request::ask`](crate::Request::ask); the host
-    /// calls again with the answers.
+    /// Questions have to be answered first. Made by [`Request::ask`](crate::Request::ask). The host repeats the call
+    /// with the answers.
     NeedInput(Vec<(String, Ask)>),
-    /// The rest of the work takes long. Made by
-    /// [`Request::background`](crate::Request::background); the host calls again as a task, with
-    /// the state that was set.
+    /// The rest of the work takes long. Made by [`Request::background`](crate::Request::background). The host repeats
+    /// the call as a task, with the state that was set.
     Background,
     /// A JSON-RPC error, for faults of the protocol such as an unknown name. For failures of the work use
     /// [`Failure::new`].
@@ -76,7 +75,8 @@ impl From<Reply> for Failure {
     }
 }
 
-/// Text for people. `Failure` is no `Error`, since every `Error` converts to a `Failure`.
+/// Text for people. `Failure` does not implement `Error`: the conversion of every `Error` to a `Failure` would then
+/// conflict with `impl From<T> for T`.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

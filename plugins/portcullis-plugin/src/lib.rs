@@ -24,9 +24,10 @@
 //! plugin! { name: "hello", tools: [Greet] }
 //! ```
 //!
-//! The manifest of a plugin lists the capabilities that the plugin wants (see [`Want`]), and the operator grants
-//! them. A plugin reaches only what is wanted and granted. It uses files with plain `std::fs`, at the same absolute
-//! paths as on the host; on Windows, `C:\a` is `/C:/a`. [`changes`] makes or replaces several files together, or none.
+//! The manifest of a plugin lists the capabilities that the plugin wants (see [`Want`]), and the operator grants them.
+//! A plugin reaches only what is both wanted and granted. The plugin uses files with plain `std::fs`, at the same
+//! absolute paths as on the host; on Windows, `C:\a` is `/C:/a`. [`changes`] creates or replaces several files
+//! together: all of them or none.
 
 // The macros write `::portcullis_plugin`, which has to resolve in this crate too.
 extern crate self as portcullis_plugin;

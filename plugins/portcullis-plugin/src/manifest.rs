@@ -20,7 +20,7 @@ use crate::{
 /// The values given to [`plugin!`](crate::plugin), without the tools, prompts, resources, views and jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// The plugin's own name. The operator's name for the plugin, which may differ, is the name of its file.
+    /// The plugin's own name. The operator's name for the plugin may differ: it is the name of the component's file.
     pub name: &'static str,
     /// The version of the plugin's crate.
     pub version: &'static str,
@@ -108,8 +108,8 @@ impl PromptEntry {
 
 /// A capability that the plugin wants, with the reason shown to the operator who grants it.
 ///
-/// The access that path arguments need is wanted automatically. A target `"$NAME"` stands for the
-/// value of the operator's setting `NAME`, so that a plugin can want "the configured mirror".
+/// The [`plugin!`](crate::plugin) macro adds the want for the files that path arguments need. A target `"$NAME"` stands
+/// for the value of the operator's setting `NAME`, so that a plugin can want "the configured mirror".
 ///
 /// A want is not a grant: only what is both wanted and granted is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -335,7 +335,7 @@ const fn are_equal(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// A value from Cargo, which passes the empty string for a missing key.
+/// The value of a key in Cargo.toml. Cargo passes the empty string for a missing key.
 pub fn unless_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }

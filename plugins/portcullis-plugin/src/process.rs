@@ -77,8 +77,8 @@ impl Command {
         }
     }
 
-    /// Sends a message to the command as a worker, which the host keeps running between calls, and returns its
-    /// response. Ignores the arguments and the input that were set.
+    /// Sends a message to the command as a worker: a process that the host keeps running between calls. Returns the
+    /// worker's response. Ignores the arguments and the input that were set.
     pub fn request<T: DeserializeOwned>(self, message: &impl Serialize) -> Result<T, Error> {
         let message =
             serde_json::to_string(message).map_err(|error| Error::Failed(error.to_string()))?;
@@ -111,8 +111,8 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// The last five lines of stderr that are not blank, for a message about a failure. If stderr has none, those of
-    /// stdout.
+    /// The last five lines of stderr that are not blank, for a message about a failure. If stderr has no such line, the
+    /// last five of stdout.
     pub fn said(&self) -> String {
         let last = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);

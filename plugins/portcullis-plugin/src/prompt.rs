@@ -14,8 +14,8 @@ use crate::{
 };
 use serde_json::Value;
 
-/// A prompt. Implement this trait for the [`arguments`](crate::arguments) of the prompt: fields
-/// that are not `Option` and have no default are required; the values are the strings the user typed.
+/// A prompt. Implement this trait for the [`arguments`](crate::arguments) of the prompt. A field is required unless it
+/// is an `Option` or has a default. The values are the strings that the user typed.
 ///
 /// ```
 /// # use portcullis_plugin::prelude::*;

@@ -211,7 +211,7 @@ impl Rehearsal {
         self
     }
 
-    /// The catalog has this tool, in place of an earlier one with that name.
+    /// The catalog has this tool. It replaces an earlier tool with the same name.
     pub fn catalog_tool(self, tool: Entry) -> Self {
         self.world.put_tool(tool);
         self
@@ -338,7 +338,7 @@ impl Rehearsal {
     }
 }
 
-/// The request of a rehearsal. The signatures are those of the contract.
+/// The request of a rehearsal. Its methods have the signatures of the contract.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'r>(pub &'r Rehearsal);
 

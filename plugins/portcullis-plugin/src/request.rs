@@ -84,12 +84,12 @@ impl<'call> Request<'call> {
         from!(self, source => source.supports(feature))
     }
 
-    /// Continues the call in the background, if the client supports tasks: the client gets a task
-    /// at once and polls for its end. Without support, this call goes on.
+    /// Continues the call in the background, if the client supports tasks: the client gets a task at once and polls for
+    /// its end. If the client does not support tasks, the call continues as it is.
     ///
-    /// The first time, this fails with [`Failure::Background`]; the host then calls the tool again from the
-    /// start, with [`state`](Self::state) and a longer time limit. So ask all questions first, and have no
-    /// effects before this call that must not happen twice.
+    /// The first time, `background` fails with [`Failure::Background`]. The host then calls the tool again from the
+    /// start, with [`state`](Self::state) and a longer time limit. So ask all questions first. Effects before
+    /// `background` happen twice.
     pub fn background(&self) -> Result<(), Failure> {
         if from!(self, source => source.in_background()) || !self.supports(TASKS) {
             return Ok(());
@@ -113,7 +113,7 @@ impl<'call> Request<'call> {
         from!(self, source => source.later(job))
     }
 
-    /// Whether the caller has cancelled or the deadline is near: return soon.
+    /// Whether the caller has cancelled the request or its deadline is near. If so, return soon.
     pub fn cancelled(&self) -> bool {
         from!(self, source => source.cancelled())
     }
@@ -123,8 +123,8 @@ impl<'call> Request<'call> {
         from!(self, source => source.remaining()).map(Duration::from_millis)
     }
 
-    /// Reports progress: the amount done, the total if known, and the current step (or `""`). This is cheap:
-    /// the host drops the report if the client did not ask for progress.
+    /// Reports progress: the amount done, the total if known, and the current step (or `""`). A report costs little:
+    /// the host drops it if the client did not ask for progress.
     pub fn progress(&self, done: f64, total: impl Into<Option<f64>>, message: &str) {
         let message = (!message.is_empty()).then_some(message);
         from!(self, source => source.progress(done, total.into(), message));
@@ -137,9 +137,9 @@ impl<'call> Request<'call> {
 
     /// Asks one question, or a tuple or `Vec` of questions in one round.
     ///
-    /// Returns the answers of an earlier round if they are there. Otherwise this fails with
-    /// [`Failure::NeedInput`]: the call ends, the host asks, and the host calls the tool again from the
-    /// start. So ask early, and have no effects before this call that must not happen twice.
+    /// Returns the answers of an earlier round if they are there. Otherwise `ask` fails with [`Failure::NeedInput`]:
+    /// the call ends, the host asks, and the host calls the tool again from the start. So ask early. Effects before
+    /// `ask` happen again in each round.
     ///
     /// ```
     /// # use portcullis_plugin::prelude::*;

@@ -54,8 +54,8 @@ pub trait Resources {
     /// Reads a resource. For a missing resource return [`Failure::not_found`].
     fn read(request: &Request<'_>, uri: &str) -> Result<Contents, Failure>;
 
-    /// A tag that changes with the resource. While a client is subscribed to the resource, the host
-    /// calls this every few seconds. `None`: unknown.
+    /// A tag that changes whenever the resource changes. While a client is subscribed to the resource, the host calls
+    /// this function every few seconds. `None`: unknown.
     fn version(_request: &Request<'_>, _uri: &str) -> Result<Option<String>, Failure> {
         Ok(None)
     }
@@ -186,7 +186,7 @@ pub enum Scope {
 /// The contents of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
-    /// At least one item; several for a collection.
+    /// At least one item. A resource that is a collection has several.
     pub all: Vec<ResourceContents>,
     /// How long the contents stay valid, and for whom, if known.
     pub fresh: Option<(Duration, Scope)>,

@@ -36,8 +36,8 @@ fn make_form_field(field: &mut Value) {
     }
 }
 
-/// The choices of one schema in `oneOf`. Schemars makes one schema for each variant with a
-/// description, and one for all variants without.
+/// The choices of one schema in `oneOf`. Schemars makes one schema for each variant with a description, and one schema
+/// for all variants without a description.
 fn choices(schema: &Value) -> Vec<Value> {
     let title = schema.get("title").or_else(|| schema.get("description"));
     let others = schema.get("enum").and_then(Value::as_array);
@@ -55,7 +55,7 @@ pub fn take_description(schema: &mut Value) -> Option<String> {
 ///
 /// # Panics
 ///
-/// The value can be something other than an object, which MCP does not allow.
+/// If the value can be something other than an object, which MCP does not allow.
 pub fn require_object(schema: &mut Value, whose: &str) {
     if is_object(schema) {
         return;

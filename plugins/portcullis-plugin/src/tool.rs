@@ -27,8 +27,7 @@ pub trait Tool: Arguments {
     /// content.
     type Output: IntoReply;
 
-    /// Does the work. The model reads an `Err` from [`Failure::new`] or from `?` on any error; see
-    /// [`Failure`].
+    /// Runs the tool. The model reads an `Err` from [`Failure::new`] or from `?` on any error; see [`Failure`].
     fn call(self, request: &Request<'_>) -> Result<Self::Output, Failure>;
 
     /// JSON Schema of the structured content. [`Json`](crate::Json) derives it.
@@ -57,10 +56,10 @@ pub trait Arguments: DeserializeOwned + JsonSchema {
     const PATHS: &'static [PathArgument] = &[];
 }
 
-/// An argument with a path that the host opens for the call.
+/// An argument that is a path, which the host opens for the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathArgument {
-    /// JSON Pointer into the arguments, `"/files/-"` for each item of a list.
+    /// JSON Pointer to the argument. `"/files/-"` means each item of the list `files`.
     pub pointer: &'static str,
     /// The kind of path.
     pub kind: PathKind,

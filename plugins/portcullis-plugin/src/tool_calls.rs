@@ -32,9 +32,9 @@ pub fn describe(names: &[String]) -> Vec<Callable> {
     host::describe(names).into_iter().map(Into::into).collect()
 }
 
-/// Begins a run. Call this once, before the first [`start`]. `program` is the source text of the program that
-/// decides about the calls, or empty if the plugin itself decides. The run ends after `milliseconds`, if that
-/// is less than the plugin's limit.
+/// Begins a run. Call this once, before the first [`start`]. `program` is the source text of the program that decides
+/// about the calls, or empty if the plugin itself decides. The run ends after `milliseconds` or at the plugin's own
+/// limit, whichever comes first.
 ///
 /// # Errors
 ///

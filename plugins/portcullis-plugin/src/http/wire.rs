@@ -17,8 +17,8 @@ use wasip2::{
     },
 };
 
-/// Maximum number of bytes written to a stream at once: `blocking-write-and-flush` takes no more. In small pieces, the
-/// server gets the head of a request before a limit of the host can end the body.
+/// Maximum number of bytes written to a stream at once. The pieces are small, so that the head of a request reaches the
+/// server before the host ends the body at one of its limits.
 const WRITE_BYTES: usize = 4096;
 /// Maximum number of bytes read from a stream at once.
 const READ_BYTES: u64 = 64 * 1024;
@@ -110,14 +110,14 @@ fn options(timeouts: Timeouts) -> Option<RequestOptions> {
     // Without any limit, there are no options.
     connect.or(first_byte).or(between_bytes)?;
     let options = RequestOptions::new();
-    // A host without support for one of these keeps its own limit.
+    // A host that does not support one of these limits keeps its own.
     let _ = options.set_connect_timeout(connect.map(nanoseconds));
     let _ = options.set_first_byte_timeout(first_byte.map(nanoseconds));
     let _ = options.set_between_bytes_timeout(between_bytes.map(nanoseconds));
     Some(options)
 }
 
-/// Writes the body. A server that reads slowly is waited for, as for its response.
+/// Writes the body. While the server reads slowly, calls `watch`, as during the wait for the response.
 fn write(
     body: OutgoingBody,
     bytes: &[u8],
@@ -138,7 +138,7 @@ fn write(
         }
         stream.flush().map_err(interrupted)?;
         wait(&ready, started, watch)?;
-        // This returns the error of the flush, if there is one.
+        // `check_write` returns the error of the flush, if there is one.
         stream.check_write().map_err(interrupted)?;
     }
     OutgoingBody::finish(body, None).map_err(Reason::Code)

@@ -57,7 +57,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The paths that were written, or whose writing has begun, to put back what was there before.
+/// The former contents of all paths that were written, completely or in part, to undo the changes.
 #[derive(Default)]
 struct Undo {
     /// The paths in the order of writing.

@@ -21,7 +21,7 @@ pub struct World {
     /// The key is the name of the tool.
     results: RefCell<BTreeMap<String, String>>,
     pub(super) calls: super::tool_calls::Calls,
-    /// Like `results`, but readable only for the host.
+    /// Like `results`, but the plugin cannot read them.
     hidden_results: RefCell<BTreeMap<String, serde_json::Value>>,
     commands: process::Commands,
     #[cfg(feature = "http")]

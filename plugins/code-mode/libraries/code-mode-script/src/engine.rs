@@ -93,7 +93,8 @@ thread_local! {
     static PREPARED: RefCell<Option<Engine>> = const { RefCell::new(None) };
 }
 
-/// Makes the engine of the next program on this thread in advance, since that takes longer than many programs run.
+/// Makes the engine of the next program on this thread in advance, since making an engine takes longer than many
+/// programs run.
 pub fn prepare() {
     // A failure occurs again when the program runs, and is reported there.
     PREPARED.set(Engine::new().ok());
@@ -312,7 +313,7 @@ impl Prelude {
     }
 }
 
-/// The first position in the program that a text of the engine names, as `(program:LINE:COLUMN)`. The
+/// The first position in the program that a text of the engine contains in the form `(program:LINE:COLUMN)`. The
 /// engine's line numbers include the line that [`run_in`] writes before the program; the returned number does not.
 fn place_in(text: &str) -> Option<(u32, u32)> {
     let start = format!("({PROGRAM}:");

@@ -19,8 +19,8 @@ pub fn tool(address: &str) -> Option<String> {
 
 /// Encodes a name as one path segment that every URI parser reads alike.
 pub fn encoded(name: &str) -> String {
-    // "." and ".." have a meaning in paths, even percent-encoded. A "~" that is not percent-encoded has no
-    // other use.
+    // "." and ".." have a meaning in paths, even percent-encoded. Other names never contain a "~" that is not
+    // percent-encoded, so it marks these two names.
     if matches!(name, "." | "..") {
         return format!("~{name}");
     }

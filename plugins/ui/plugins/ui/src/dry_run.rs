@@ -18,13 +18,13 @@ const POINTERS: usize = 200;
 pub struct DryRunResult {
     /// The pointers that lead to nothing or to a value of the wrong type, and the arguments that the tool does not take.
     pub problems: Vec<Problem>,
-    /// The pointers that could not be verified: no schema declares the target, and there is no answer to
-    /// compare with.
+    /// The pointers that could not be verified: no schema declares the target, and there is no result to compare with.
     pub unverified: Vec<String>,
 }
 
-/// Follows all pointers of a [valid](crate::spec::check) specification through the schemas and, if the plugin may read
-/// it, the tool's last answer (`last`). Asks the host whether the other pointers have targets in the last answer.
+/// Follows all pointers of a [valid](crate::spec::check) specification through the tool's schemas and, if the plugin
+/// may read it, through the tool's last result (`last`). For pointers to undeclared places, asks the host whether the
+/// last result has the target.
 pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> DryRunResult {
     let mut run = Run {
         input: Place::of(Some(&tool.input_schema), None),
@@ -44,15 +44,15 @@ pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> DryRu
 struct Undeclared {
     /// JSON Pointer to the place in the specification.
     at: String,
-    /// The pointer as it is written there.
+    /// The pointer as the specification has it.
     path: String,
-    /// The path from the whole answer to the target, as for [`catalog::find`].
+    /// The path from the whole result to the target, in the form that [`catalog::find`] takes.
     chain: Vec<String>,
     /// Whether the component is shown only under a condition.
     is_guarded: bool,
 }
 
-/// The target of a pointer, and the path to it in the answer. `None`: the target is not in the answer.
+/// The target of a pointer, and the path to the target in the result. `None`: the target is not in the result.
 #[derive(Clone)]
 struct Target<'a> {
     place: Place<'a>,
@@ -74,8 +74,8 @@ impl<'a> Run<'a> {
         self.problems.push(Problem { at, what: what.into() });
     }
 
-    /// Asks the host to follow the first [`POINTERS`] pointers to undeclared places. Returns those that stay unverified,
-    /// with all pointers after them.
+    /// Asks the host to follow the first [`POINTERS`] pointers to undeclared places. Returns the pointers that stay
+    /// unverified, and all pointers that the host was not asked about.
     fn ask_host(&mut self, tool: &str) -> Vec<String> {
         let mut undeclared = std::mem::take(&mut self.undeclared);
         let rest = undeclared.split_off(undeclared.len().min(POINTERS));
@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
         if self.problems.len() >= PROBLEMS {
             return;
         }
-        // The target of a condition may be missing, and so may the targets of the components shown under this
+        // The target of a condition may be missing. So may the targets in components that are shown only under this
         // condition.
         let is_guard = component.get("when").is_some();
         self.guards += usize::from(is_guard);
@@ -303,12 +303,12 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The items of a list, with their places.
+/// The items of a list, with their indices.
 fn list(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
     value.as_array().into_iter().flatten().enumerate()
 }
 
-/// Whether the text with this name belongs to the items of the component's list.
+/// Whether the component shows the text with this name for each item of its list, instead of once.
 fn is_of_items(component: &Value, name: &str) -> bool {
     match component["component"].as_str() {
         Some("Timeline") => matches!(name, "title" | "text"),

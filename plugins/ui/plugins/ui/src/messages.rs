@@ -22,7 +22,7 @@ macro_rules! languages {
     };
 }
 
-/// All languages except English, whose messages are in every page.
+/// All languages except English. The English messages are in every page.
 pub const ALL: &[Language] = languages!["ar" "de" "es" "fr" "ja" "zh"];
 
 const BEFORE: &str = "ui://portcullis/messages/";

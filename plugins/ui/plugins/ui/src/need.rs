@@ -24,7 +24,7 @@ const PAGING: [&str; 15] = [
     "fromindex",
 ];
 
-/// Names of texts that may have several lines: Markdown, code, tables, differences.
+/// Names of texts that may have several lines: Markdown, code, tables, diffs.
 const TEXTS: [&str; 16] = [
     "body", "code", "content", "details", "diff", "document", "log", "markdown", "output", "patch",
     "report", "source", "stderr", "stdout", "summary", "text",
@@ -46,8 +46,8 @@ const OPEN: [&str; 9] = [
     "unevaluatedProperties",
 ];
 
-/// Whether the page of a tool needs the larger runtime: the form has lists or alternatives, or the answer may
-/// be a text of any kind, a tree, a difference, a chart or one of several pages.
+/// Whether the page of a tool needs the larger runtime: the form has lists or alternatives, or the result may be a text
+/// of any kind, a tree, a diff, a chart or one of several pages.
 pub fn needs_more(tool: &Entry) -> bool {
     let parameters = properties(&tool.input_schema);
     let pages =
@@ -108,7 +108,7 @@ fn is_single(schema: &Value) -> bool {
     })
 }
 
-/// Whether the usual runtime shows data of this schema as well as the larger runtime does.
+/// Whether the smaller runtime shows data of this schema as well as the larger runtime does.
 fn is_usual(schema: &Value, name: &str, in_list: bool) -> bool {
     let name = plain(name);
     let Some(schema) = only_branch(schema) else { return false };

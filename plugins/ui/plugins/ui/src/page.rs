@@ -35,11 +35,11 @@ pub enum ViewContent<'a> {
     Document(&'a Document),
 }
 
-/// How a page is made, besides its content.
+/// The options of a page, which are independent of its content.
 #[derive(Clone, Copy, Debug)]
 pub struct PageOptions<'a> {
-    /// Whether to compress the runtime. This halves the page, and needs a client that lets scripts create
-    /// scripts.
+    /// Whether to compress the runtime. Compression halves the size of the page, but requires a client that lets
+    /// scripts create scripts.
     pub packed: bool,
     /// Languages whose messages are in the page.
     pub languages: &'a [&'static Language],
@@ -113,7 +113,7 @@ fn element(name: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("<{name}>{text}</{name}>\n") }
 }
 
-/// The heading that the page shows until the runtime has started, close to the heading of the runtime.
+/// The heading that the page shows until the runtime has started. It resembles the heading that the runtime shows then.
 fn heading(tool: &Entry) -> String {
     if let Some(title) = &tool.title {
         return title.clone();

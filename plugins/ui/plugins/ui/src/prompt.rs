@@ -1,5 +1,5 @@
-//! Builds the prompts for a model from the files in `plugins/ui/resources/prompts`. Texts of the tool are
-//! shortened, and stand between marks with a digest of the tool's definition.
+//! Builds the prompts for a model from the files in `plugins/ui/resources/prompts`. Texts of the tool are shortened.
+//! They stand between marks that contain a digest of the tool's definition, which the texts cannot imitate.
 
 use crate::{canonical, page, provider::Prompt, spec, stored_views::Refinement};
 use portcullis_plugin::{catalog::Entry, serde_json::Value};

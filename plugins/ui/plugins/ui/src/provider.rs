@@ -73,8 +73,8 @@ impl Dialect {
         Self { json: question.json, new_limit: true }
     }
 
-    /// The next attempt, if the error may be about one of the features. Some servers refuse the
-    /// request for JSON output, but write JSON when the prompt says so.
+    /// The next attempt, if the error may be about one of the features. Some servers refuse the request for JSON
+    /// output, but write JSON if the prompt asks for JSON.
     fn next(self, error: &Error) -> Option<Self> {
         let complains_of = |word: &str| {
             error.code == Code::InvalidRequest && error.why.to_ascii_lowercase().contains(word)
@@ -180,7 +180,8 @@ pub fn ask(
     }
 }
 
-/// One attempt. `id` (of the MCP request) goes into the service's log for comparison.
+/// Sends the question once. `id` is the id of the MCP request. The service gets it as `x-client-request-id`, so that
+/// its log can be compared with ours.
 fn once(
     id: &str,
     provider: &settings::Provider,

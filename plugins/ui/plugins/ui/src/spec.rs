@@ -39,7 +39,7 @@ pub fn catalogue() -> Value {
     serde_json::from_str(SCHEMA).expect("the schema is JSON")
 }
 
-/// The faults of a specification itself; empty if it is valid.
+/// The faults that a specification has for any tool; empty if it is valid.
 pub fn check(specification: &Value) -> Vec<Problem> {
     let schema = catalogue();
     let mut check =
@@ -94,7 +94,8 @@ impl<'s> Check<'s> {
                 "maxLength" | "minItems" | "maxItems" | "maxProperties" => {
                     self.size(keyword, rule, value, at);
                 }
-                // `const` and `enum` hold here, `properties` checks `additionalProperties`, and the others cannot fail.
+                // The arms above report a `const` or `enum` that fails, `properties` checks `additionalProperties`, and
+                // the other keywords cannot fail.
                 "const"
                 | "enum"
                 | "additionalProperties"

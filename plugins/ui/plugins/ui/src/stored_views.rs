@@ -1,6 +1,5 @@
-//! Stores views. Each tool has a record with its refinements and its view. An index of all views lets the
-//! list of tools need only one read of the store. With storage turned off, all data is only in the cache,
-//! which may be lost when the host ends.
+//! Stores views. Each tool has a record with its refinements and its view. One read of the index of all views is enough
+//! to list the tools. With storage turned off, all data is only in the cache, which may be lost when the host ends.
 
 use crate::{
     canonical, page,
@@ -187,7 +186,7 @@ pub fn change(tool: &str, change: impl Fn(&mut Record)) -> Result<Record, Failur
     Ok(kept)
 }
 
-/// Stores a view; the oldest views make room if needed.
+/// Stores a view, and removes the oldest views if the limits require it.
 pub fn keep(tool: &str, view: View, cache: &Cache) -> Result<(), Failure> {
     let bytes = view.body.bytes();
     if bytes > cache.entry_bytes {
@@ -217,7 +216,7 @@ pub fn keep(tool: &str, view: View, cache: &Cache) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Removes the oldest views until the rest fits; `keep` stays.
+/// Removes the oldest views until the rest fits, but never the view of the tool `keep`.
 fn make_room(views: &mut BTreeMap<String, IndexEntry>, keep: &str, cache: &Cache) -> Vec<String> {
     let mut gone = Vec::new();
     while views.len() > cache.entries
@@ -274,7 +273,7 @@ fn key(tool: &str) -> String {
     format!("tool/{tool}")
 }
 
-/// Reads data. Data that is missing or cannot be read counts as absent.
+/// Reads data. `None`: the data is missing or cannot be read.
 fn read<T: DeserializeOwned>(key: &str) -> Option<T> {
     let bytes = if settings::keeps() {
         store::plugin().ok()?.get(key).ok()??.value

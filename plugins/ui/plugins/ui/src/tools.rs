@@ -1,4 +1,4 @@
-//! The tool `_ui`, by which a model inspects and changes views. It is one tool with several actions, since each
+//! The tool `_ui`, by which a model inspects and changes views. All actions are in one tool, since each tool's
 //! definition takes room in the context of every conversation.
 
 mod apply;

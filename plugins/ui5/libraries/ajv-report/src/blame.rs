@@ -98,8 +98,8 @@ impl Judge {
             }
         }
         let Some(best) = best else { return Vec::new() };
-        // If no alternative allows the type or the constant of a value, the value is wrong, and the
-        // errors about it count in all alternatives.
+        // If no alternative allows the type or the constant of a value, the value is wrong, and the errors about the
+        // value count in all alternatives.
         let at = if !fits[best].type_fits {
             Some(alternatives.path)
         } else if !fits[best].agrees {

@@ -19,7 +19,7 @@ pub struct Documents<'s> {
 /// A schema inside one of the [`Documents`].
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'s> {
-    /// Index of the document that references without a URI refer to.
+    /// Index of the document to which references without a URI refer.
     document: usize,
     /// The schema itself.
     pub schema: &'s Value,
@@ -112,7 +112,7 @@ impl<'s> Documents<'s> {
         Ok(known.len() - 1)
     }
 
-    /// The reference of a schema with no other keyword. Annotations do not count.
+    /// The reference of a schema with no other keyword. Annotations do not count as keywords.
     fn only_reference<'v>(&self, schema: &'v Map<String, Value>) -> Option<&'v str> {
         let reference = schema.get("$ref")?.as_str()?;
         let is_alone =
@@ -121,8 +121,8 @@ impl<'s> Documents<'s> {
     }
 }
 
-/// Whether a schema holds a reference. Like Ajv, looks for the keywords of references at any depth, and takes
-/// a property with such a name for a keyword.
+/// Whether a schema holds a reference. Like Ajv, looks for the keywords of references at any depth, and mistakes a
+/// property with such a name for a keyword.
 fn holds_reference(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(name, value)| {
@@ -147,7 +147,7 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [byte, tail @ ..] = rest {
-        // The parser of numbers would also accept a sign.
+        // `from_str_radix` would also accept a sign.
         let is_hex = |hex: &&[u8]| *byte == b'%' && hex.iter().all(u8::is_ascii_hexdigit);
         let hex = tail.get(..2).filter(is_hex);
         let decoded = hex

@@ -172,8 +172,8 @@ impl<'s> AppliedSchemas<'s, '_> {
 
     fn copy_schema(&self, at: Place<'s>, patterns: &mut Patterns) -> Result<Value, CannotValidate> {
         if !self.visited.contains(&ptr::from_ref(at.schema)) {
-            // The schema is never applied, so that `true` can replace it. Only `false` is kept: in
-            // `additionalProperties` and `items`, `false` forbids members or items.
+            // The schema is never applied, so `true` can replace it. Only `false` is kept: in `additionalProperties`
+            // and `items`, `false` forbids members or items.
             return Ok(Value::Bool(!matches!(at.schema, Value::Bool(false))));
         }
         let keywords = match at.schema {
@@ -252,8 +252,8 @@ impl<'s> AppliedSchemas<'s, '_> {
     }
 }
 
-/// Moves the reference to one more schema in `allOf`: draft-07 ignores keywords beside a `$ref`, but Ajv does
-/// not. `trail` takes account of the additional schema.
+/// Moves the reference to one more schema in `allOf`: draft-07 ignores keywords beside a `$ref`, but Ajv does not. The
+/// module `trail` skips the added schema in paths.
 fn keep_beside_reference(schema: &mut Map<String, Value>) {
     if schema.len() > 1
         && let Some(reference) = schema.shift_remove("$ref")

@@ -8,7 +8,8 @@ use jsonschema::ValidationOptions;
 pub fn is_checked(format: &str) -> Result<bool, CannotValidate> {
     match format {
         "uri" | "uri-reference" | "uri-template" | "uuid" => Ok(true),
-        // The checks of the `jsonschema` crate; they may differ from ajv-formats in rare cases.
+        // The `jsonschema` crate checks these formats. In rare cases, its verdicts may differ from those of
+        // ajv-formats.
         "date"
         | "date-time"
         | "email"

@@ -142,7 +142,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         self.add_here(error, name, passing)
     }
 
-    /// Adds the errors of each alternative, and the error that the instance matches no alternative. The latter is
+    /// Adds the errors of each alternative, and the error that the instance matches no alternative. This last error is
     /// a root cause only if no alternative contains a root cause.
     fn add_alternatives(
         &mut self,
@@ -244,7 +244,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             }
             "uniqueItems" => {
                 let items = trail.instance.as_array().map_or(&[][..], Vec::as_slice);
-                // Ajv misses some duplicates, and reports no error then.
+                // Ajv misses some duplicates, and reports no error for them.
                 if let Some(pair) = wording::duplicates(items, schema) {
                     self.say(base, &[LAST], keyword, wording::of_duplicates(pair));
                 }

@@ -55,7 +55,7 @@ pub struct Trail<'s, 'i> {
     pub instance_path: String,
     /// The keyword; `None` if the schema is `false`.
     pub keyword: Option<&'static str>,
-    /// The member whose name is validated. Ajv drops it in schemas that it compiles separately.
+    /// The member whose name is validated. Ajv drops this name in schemas that it compiles separately.
     pub property_name: Option<&'i str>,
     /// Each `then` and `else` on the path.
     pub conditions: Vec<Condition<'i>>,
@@ -128,8 +128,8 @@ impl<'s, 'd> Tracker<'s, 'd> {
         Ok(walk.trail)
     }
 
-    /// Follows one keyword. `Some(Ok(true))`: it is the violated one. `None`: the schema or the
-    /// instance has no such path.
+    /// Follows one keyword. `Some(Ok(true))`: this keyword is the violated one. `None`: the schema or the instance has
+    /// no such path.
     fn step<'i>(
         &self,
         walk: &mut Walk<'s, 'i>,
@@ -250,8 +250,8 @@ impl<'s, 'd> Tracker<'s, 'd> {
         walk.enter(&[rank, 0], &[keyword], value);
     }
 
-    /// After a reference, Ajv's path begins again: with `#` at a schema that it compiles separately,
-    /// with the reference itself at a schema that it inlines.
+    /// After a reference, Ajv's path begins again. It begins with `#` at a schema that Ajv compiles separately, and
+    /// with the reference itself at a schema that Ajv inlines.
     fn follow_reference(
         &self,
         walk: &mut Walk<'s, '_>,

@@ -14,8 +14,8 @@ fn words(params: Value, message: impl Into<String>) -> Words {
     Words { params, message: message.into() }
 }
 
-/// For a keyword whose value alone explains the error. `None` for others, which have functions
-/// below.
+/// The texts for a keyword whose value alone explains the error. `None` for other keywords, which have functions of
+/// their own below.
 pub fn of_keyword(keyword: &str, value: &Value) -> Option<Words> {
     let shown = display(value);
     Some(match keyword {

@@ -115,7 +115,7 @@ impl Data {
         }))
     }
 
-    /// Rebuilds the index if it is damaged, and returns whether it was.
+    /// Rebuilds the index if it is damaged. Returns whether it was damaged.
     pub fn mend(&mut self) -> Result<bool, String> {
         let is_broken = !self.index.is_whole().unwrap_or(false);
         if is_broken {
@@ -277,7 +277,7 @@ struct Drafted {
     theirs: Option<String>,
 }
 
-/// Scans the files. The keys are those of `index.json`, or computed by its rules.
+/// Scans the files. The keys are those of `index.json`. If it is missing, they are computed by its rules.
 fn draft(directory: &Path, known: Option<&[IndexLine]>) -> io::Result<Drafted> {
     let mut names: Vec<String> = match known {
         Some(known) => known.iter().map(|(_, _, file)| file.clone()).collect(),

@@ -282,7 +282,7 @@ impl<R: Read + Seek> Index<R> {
     }
 }
 
-/// FNV-1a with a final mix, so that the first bits are as even as the last.
+/// FNV-1a with a final mix, so that the first bits of the hashes are spread as evenly as the last bits.
 fn hash(bytes: &[u8]) -> u64 {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

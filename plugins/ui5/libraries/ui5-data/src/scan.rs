@@ -161,7 +161,7 @@ impl Scanner {
         Ok(is_start)
     }
 
-    /// Takes a closing bracket. `symbol` is the chunk's part of the symbol that may end with it.
+    /// Takes a closing bracket. `symbol` is the chunk's part of the symbol that may end with this bracket.
     fn close_bracket(&mut self, byte: u8, symbol: &[u8]) -> Result<(), String> {
         let opened = if byte == b'}' { b'{' } else { b'[' };
         if self.brackets.pop() != Some(opened) {

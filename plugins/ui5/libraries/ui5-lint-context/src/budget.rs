@@ -151,7 +151,7 @@ impl Page {
         }
     }
 
-    /// Starts a file without findings, and counts its own size.
+    /// Starts a file without findings, and adds the size of the empty file.
     fn begin(&mut self, file: &FileFindings) -> FileFindings {
         let added = FileFindings { file_path: file.file_path.clone(), messages: Vec::new() };
         self.size += json(&added).len() + ",".len();
@@ -167,7 +167,8 @@ impl Page {
         }
     }
 
-    /// A copy of the finding. For [`Details::Once`], its details are on one line, or empty if in `seen`.
+    /// A copy of the finding. With [`Details::Once`], its details are put on one line, or emptied if they are in
+    /// `seen`.
     fn without_repetition(&self, finding: &Finding, seen: &HashSet<String>) -> Finding {
         let mut finding = finding.clone();
         if self.details == Details::Once

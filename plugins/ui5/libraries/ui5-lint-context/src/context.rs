@@ -78,7 +78,7 @@ pub fn api_names(files: &[FileFindings]) -> Vec<String> {
     names.order
 }
 
-/// The rules, API, modules and topics that the findings mention, in order of first mention. Only `types` has
+/// The rules, API, modules and topics that the findings mention, in order of first mention. Only `types` may have
 /// duplicates.
 struct Mentions<'f> {
     rules: Once<String>,

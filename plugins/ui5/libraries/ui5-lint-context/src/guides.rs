@@ -45,7 +45,7 @@ const GUIDES: &[Guide] = &[
     }),
 ];
 
-/// Whether the name is a setting that `rowMode` replaces, or an accessor of one.
+/// Whether the name is a setting that `rowMode` replaces, or an accessor of such a setting.
 fn is_row_setting(name: &str) -> bool {
     let bare = ["set", "get", "bind", "unbind"]
         .iter()

@@ -38,7 +38,7 @@ pub enum Kind {
     Enum,
     EnumMember,
     Export,
-    /// A kind of a newer linter.
+    /// A kind that only newer linters report.
     #[default]
     #[serde(other)]
     Unknown,
@@ -83,7 +83,7 @@ impl TypeInfo {
                 | Kind::Property
                 | Kind::StaticProperty
                 | Kind::EnumMember => member = Some(&info.name),
-                // `$ButtonSettings` types the constructor's argument; the module names the class.
+                // A type such as `$ButtonSettings` is that of the constructor's argument. The module names the class.
                 Kind::ManagedObjectSettings => {}
                 Kind::Unknown => return None,
             }

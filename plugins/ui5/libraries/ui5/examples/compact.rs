@@ -1,7 +1,9 @@
-//! Writes an API reference that a plugin carries:
-//! `cargo run -p ui5 --example compact -- openui5 VERSION FOLDER TARGET`, with a folder of
-//! `LIBRARY.api.json` and a file `versions` of lines `LIBRARY VERSION`, or
-//! `... -- webcomponents FOLDER TARGET`, with a folder of unpacked npm packages.
+//! Writes an API reference that a plugin carries.
+//!
+//! `cargo run -p ui5 --example compact -- openui5 VERSION FOLDER TARGET` reads a folder with files `LIBRARY.api.json`
+//! and a file `versions`, which has lines `LIBRARY VERSION`.
+//!
+//! `cargo run -p ui5 --example compact -- webcomponents FOLDER TARGET` reads a folder of unpacked npm packages.
 
 use serde_json::{Map, Value};
 use std::{

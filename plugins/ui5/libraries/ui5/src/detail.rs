@@ -2,7 +2,7 @@
 
 use portcullis_plugin::{schemars, serde, settings};
 
-/// The setting with the detail of answers to calls that do not name one.
+/// The setting with the detail of answers, for calls that do not name the detail.
 pub const SETTING: &str = "detail";
 
 /// Maximum bytes of a brief answer, text and structured content together: below 2,000 tokens.

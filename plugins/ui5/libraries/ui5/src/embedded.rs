@@ -2,7 +2,7 @@
 
 use portcullis_plugin::{Reply, settings};
 
-/// The setting that replaces resources by texts, with any value that is not empty.
+/// The setting that replaces resources by texts. Any value that is not empty turns it on.
 pub const SETTING: &str = "no-resources";
 
 /// Adds a resource to a result, or its text alone if the operator has set [`SETTING`].

@@ -25,12 +25,12 @@ const MAX_ADDRESS_BYTES: usize = 2048;
 /// The reason why there is no resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The server did not answer completely, or may not be asked.
+    /// The server did not answer completely, or Portcullis denied the request.
     Silent(String),
     /// The server answered, but not with the resource.
     Answer(String),
-    /// The first server is not known to be the cause. For example, the request is invalid, the answer could
-    /// not be stored, the call was cancelled, or the request after a redirect failed.
+    /// The first server may not be the cause. For example, the request is invalid, the answer could not be stored, the
+    /// call was cancelled, or the request after a redirect failed.
     Local(String),
 }
 

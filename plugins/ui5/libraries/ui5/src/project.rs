@@ -149,7 +149,7 @@ fn judge(document: &Document, file: &File<'_>) -> Result<(), String> {
     report::report(&violations, document, file).map_or(Ok(()), Err)
 }
 
-/// Whether JavaScript's `Number()` would make a number of a name.
+/// Whether JavaScript's `Number()` converts the name to a number.
 fn is_number(name: &str) -> bool {
     let is_word = name.contains(['n', 'N']) && !name.ends_with("Infinity");
     !is_word && name.parse::<f64>().is_ok()

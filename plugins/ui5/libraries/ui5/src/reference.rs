@@ -71,9 +71,8 @@ impl Reference {
         Self::open_or_carried(wanted, cdn, request, None)
     }
 
-    /// Like [`Reference::open`], with one more reference that counts as available: `carried`, which the
-    /// plugin embeds in the form of [`Compact`]. If it is given, the call works without a data directory and
-    /// without the CDN.
+    /// Like [`Reference::open`], with one more reference that counts as available: `carried`, which the plugin embeds
+    /// in the form of [`Compact`]. If `carried` is given, the call works without a data directory and without the CDN.
     pub fn open_or_carried(
         wanted: &Release,
         cdn: &Cdn,
@@ -200,8 +199,8 @@ impl Reference {
         let cached = root.map(|root| fetch::cached(root, wanted.framework.lower_name()));
         let on_disk = nearest(cached.unwrap_or_default(), &wanted.version);
         let carried = carried.map(Self::carried).transpose()?.filter(|carried| {
-            // Data on disk is always of the wanted framework. If there is any, the carried reference is used
-            // only if it is of this framework, too, and of a nearer version.
+            // Data on disk always belongs to the wanted framework. If there is such data, the carried reference is used
+            // only if it belongs to this framework, too, and has a nearer version.
             on_disk.as_ref().is_none_or(|(version, _)| {
                 let distance = |version: &str| distance(version, &wanted.version);
                 carried.release.framework == wanted.framework

@@ -83,8 +83,8 @@ pub fn of(framework: Framework, cdn: &Cdn) -> Versions {
 
 /// The ends of maintenance of a framework's minor versions, by minor version, and the source.
 ///
-/// Each has an `endOfMaintenance` and an `endOfCloudProvisioning`, if known, with the wording of
-/// the CDN's version overview: `Q3/2026` or `Long-term Maintenance, Q4/2030`.
+/// Each entry has an `endOfMaintenance` and an `endOfCloudProvisioning`, if known, with the wording of the CDN's
+/// version overview: `Q3/2026` or `Long-term Maintenance, Q4/2030`.
 pub fn dates(framework: Framework, cdn: &Cdn) -> (Map<String, Value>, Source) {
     match fetch(framework, cdn, Document::Overview) {
         Ok(List { content, source }) => (content, source),

@@ -43,9 +43,9 @@ pub struct WebComponents {
 }
 
 impl WebComponents {
-    /// Opens the reference of the packages in the project's `node_modules`. Opens the reference that the
-    /// plugin carries instead, if it has the versions of these packages, or the packages have no manifests.
-    /// Fails if the carried reference is damaged.
+    /// Opens the reference of the packages in the project's `node_modules`. Opens the reference that the plugin carries
+    /// instead, if this reference has the same versions of all packages, or if the packages have no manifests. Fails if
+    /// the carried reference is damaged.
     pub fn open(project: &Project, carried: &'static [u8]) -> Result<Self, String> {
         let compact = Compact::open(carried)?;
         let installed = installed(Path::new(&project.directory));
@@ -235,8 +235,8 @@ fn text<'m>(map: &'m Map<String, Value>, key: &str) -> &'m str {
     map.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether a declaration or a member is public. Without a statement it is, since the short manifest lists
-/// only public declarations.
+/// Whether a declaration or a member is public. If it does not state its privacy, it is public: the short manifest
+/// lists only public declarations.
 fn is_public(map: &Map<String, Value>) -> bool {
     let privacy = map.get("_ui5privacy").or_else(|| map.get("privacy"));
     privacy.and_then(Value::as_str).is_none_or(|privacy| privacy == "public")

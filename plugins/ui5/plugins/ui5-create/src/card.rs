@@ -200,7 +200,7 @@ fn checked(destinations: &[Destination]) -> Result<Vec<Destination>, String> {
             .to_owned()
         })?;
         domains.check(&url)?;
-        // Cards append paths that begin with a slash.
+        // Cards append paths that begin with a slash, so the URL must not end with a slash.
         let default_url = url.as_str().trim_end_matches('/').to_owned();
         checked.push(Destination { name: name.clone(), default_url });
     }

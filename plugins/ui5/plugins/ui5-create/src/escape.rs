@@ -77,7 +77,7 @@ impl Syntax {
     }
 }
 
-/// Also for YAML: a JSON string is a valid YAML string in double quotes.
+/// Escapes a value for JSON and for YAML: a JSON string is a valid YAML string in double quotes.
 fn json(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {
@@ -128,7 +128,7 @@ fn properties(value: &str) -> String {
     for c in value.chars() {
         match c {
             '\\' => out.push_str("\\\\"),
-            // White space at the start would be skipped.
+            // Readers skip white space at the start of a value.
             ' ' if out.is_empty() => out.push_str("\\ "),
             ' '..='~' => out.push(c),
             c => push_units(&mut out, c),

@@ -124,7 +124,7 @@ mod tests {
 
     const BOTH: [Step; 2] = [Step::NpmInstall, Step::GitRepository];
 
-    /// A host with these commands, one of which fails; and the list of commands that were run.
+    /// A host with these commands, of which `failing` fails, and the list of commands that were run.
     fn host(
         commands: &[&'static str],
         failing: &'static str,
@@ -132,7 +132,7 @@ mod tests {
         host_with(commands, failing, 1)
     }
 
-    /// Like the function above, with the exit code of the command that fails.
+    /// Like [`host`], with the exit code of the command that fails.
     fn host_with(
         commands: &[&'static str],
         failing: &'static str,

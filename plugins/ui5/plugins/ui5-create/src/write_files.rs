@@ -81,7 +81,8 @@ impl Base {
         })
     }
 
-    /// Fails if some of the files exist, and names them, or if one of their folders is not a directory.
+    /// Fails if some of the files exist, or if one of their folders is not a directory. The error names the files that
+    /// exist.
     pub fn check_free(&self, files: &[File]) -> Result<(), String> {
         let mut taken = Vec::new();
         for file in files {

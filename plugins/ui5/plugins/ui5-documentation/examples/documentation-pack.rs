@@ -1,9 +1,9 @@
 //! Makes a documentation pack; called by `plugins/ui5/resources/documentation.sh`.
 //!
-//! `cargo run -p ui5-documentation --example documentation-pack -- KIND SOURCE PACK NAME TITLE STATE
-//! LICENCE LEFT-OUT ADDRESS`, where `SOURCE` is, for the kind `pages`, a folder of Markdown files as in
-//! the repository UI5/docs, or for the kind `records`, `records.jsonl` of npm package
-//! `@sap-ux/fiori-docs-embeddings`. The output is deterministic.
+//! `cargo run -p ui5-documentation --example documentation-pack -- KIND SOURCE PACK NAME TITLE STATE LICENCE LEFT-OUT
+//! ADDRESS`. For the kind `pages`, `SOURCE` is a folder of Markdown files as in the repository UI5/docs. For the kind
+//! `records`, `SOURCE` is the file `records.jsonl` of the npm package `@sap-ux/fiori-docs-embeddings`. The output is
+//! deterministic.
 
 use serde_json::Value;
 use std::{

@@ -135,7 +135,7 @@ fn skip_tag(rest: &str, text: &mut String) -> usize {
         _ => {}
     }
     let after = &rest[end + 1..];
-    // Cells stand on lines of their own in the source.
+    // In the source, each cell is on lines of its own. So white space after a tag of a table is skipped.
     let is_of_table = matches!(name.as_str(), "td" | "th" | "tr" | "/td" | "/th");
     let spaces = if is_of_table { after.len() - after.trim_start().len() } else { 0 };
     end + 1 + spaces
@@ -148,8 +148,8 @@ fn skip_image(rest: &str) -> usize {
     rest[end..].find(')').map_or(0, |close| end + close + 1)
 }
 
-/// The end of a link to another page. The path of the page is shortened to the id of the page. Returns how
-/// many bytes are replaced; 0 if there is no such link.
+/// Appends the end of a link to another page to `text`, and shortens the path of that page to its id. Returns how many
+/// bytes this replaces; 0 if there is no such link.
 fn shorten_link(rest: &str, text: &mut String) -> usize {
     let Some(from) = rest.strip_prefix("](") else { return 0 };
     let Some(end) = from.find(')') else { return 0 };

@@ -11,7 +11,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::fmt::Write as _;
 
-/// Maximum size of a part of a page, in bytes: the whole answer has less than 2,000 tokens.
+/// Maximum size of a part of a page, in bytes. With this size, the whole answer has less than 2,000 tokens.
 const MAX_PART_BYTES: usize = 6_000;
 
 /// Maximum number of headings in an answer.

@@ -5,7 +5,8 @@ use crate::words::each_word;
 /// Maximum length of a snippet, in bytes, without the ` …` at its end.
 const MAX_SNIPPET_BYTES: usize = 240;
 
-/// The line of a text with most of the words, by weight, and the lines after it if it is short.
+/// The line of a text in which the words found have the greatest total weight. If this line is short, the lines after
+/// it follow.
 pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
     let lines: Vec<&str> = text
         .lines()

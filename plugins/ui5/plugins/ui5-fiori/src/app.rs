@@ -118,7 +118,7 @@ impl Manifest {
         targets.into_iter().flatten()
     }
 
-    /// The routes of the routing. A manifest may have a list of them, or an object by name.
+    /// The routes of the routing. A manifest has them as a list, or as an object with their names as keys.
     pub fn routes(&self) -> Vec<&Value> {
         match self.content.pointer("/sap.ui5/routing/routes") {
             Some(Value::Array(routes)) => routes.iter().collect(),
@@ -203,7 +203,7 @@ fn name_of(target: &Value) -> Option<&str> {
 /// Maximum depth of nested pages in apps for OData V2.
 const MAX_DEPTH: usize = 16;
 
-/// Collects the pages of an app for OData V2, which are nested, in lists or by name.
+/// Collects the pages of an app for OData V2. Pages are nested, in lists or in objects with their names as keys.
 fn generic_pages(pages: &Value, found: &mut Vec<Page>, depth: usize) {
     if depth > MAX_DEPTH {
         return;

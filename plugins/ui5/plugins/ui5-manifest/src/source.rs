@@ -1,4 +1,4 @@
-//! Gets schemas that are not packed from a web server or a directory.
+//! Gets the schemas that the pack lacks, from a web server or a directory.
 
 use crate::{manifest::in_words_of_node, schema::without_annotations};
 use portcullis_plugin::prelude::*;

@@ -204,12 +204,12 @@ fn invalid_versions_are_refused() {
 #[test]
 fn without_the_right_schema_nothing_is_called_valid_and_the_nearest_one_checks() {
     for (version, checked_by, kind) in [
-        // Listed by later schemas, and never released.
+        // Versions that later schemas list, but that were never released.
         ("1.50.0", "1.50.1", "the nearest newer one: what 1.50.1 added counts as valid"),
         ("1.74.0", "1.75.0", "the nearest newer one"),
         ("1.87.0", "1.88.0", "the nearest newer one"),
         ("1.12.0", "1.17.0", "the nearest newer one"),
-        // Listed by none.
+        // Versions that no schema lists.
         ("1.53.7", "1.54.0", "the nearest newer one"),
         ("1.90.0", "1.89.0", "the nearest older one: what 1.90.0 added counts as an error"),
         ("1.9999.0", "1.89.0", "the nearest older one"),

@@ -1,7 +1,7 @@
 //! The bytes of a pack: writes and reads the gzipped tar archive, and checks it.
 //!
-//! Each entry is compressed when it is added, which gzip allows, since its members can be concatenated. So
-//! the memory of one call is enough for a pack of many files that are large before compression.
+//! Each entry is compressed as soon as it is added, since the members of a gzip file can be concatenated. So memory
+//! holds only compressed entries, and one call can pack many large files.
 
 use crate::contents::{CONTENTS, Contents, Item, MAX_BYTES, MAX_CONTENTS, MAX_ITEM, Part};
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};

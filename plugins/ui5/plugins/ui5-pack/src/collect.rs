@@ -14,7 +14,7 @@ use ui5_data::{CORE, Document, Framework, api_address, is_version, libraries, li
 /// URL of the repository in which the schemas of manifests are released.
 pub(crate) const SCHEMAS: &str = "https://raw.githubusercontent.com/UI5/manifest";
 
-/// The branches whose `mapping.json` lists schemas: of manifests of version 1 and of version 2.
+/// The branches with a `mapping.json` that lists schemas: `main` for manifests of version 1, `v2` for version 2.
 const SCHEMA_BRANCHES: [&str; 2] = ["main", "v2"];
 
 /// The version of the oldest schema that plugins fetch.

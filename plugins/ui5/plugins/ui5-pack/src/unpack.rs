@@ -122,7 +122,7 @@ impl Drop for Staging {
     }
 }
 
-/// Writes a file to the disk itself: after a power failure there is no empty file in its place.
+/// Writes a file, and waits until its content is on the disk. So a power failure leaves no empty file.
 fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     fs::create_dir_all(path.parent().expect("the name of an item has a folder"))?;
     let mut file = fs::File::create_new(path)?;

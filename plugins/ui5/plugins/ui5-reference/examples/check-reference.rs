@@ -1,10 +1,10 @@
 //! Compares answers with recorded ones of another server:
 //! `cargo run -p ui5-reference --example check-reference -- DIR`.
 //!
-//! `DIR` holds `api-reference-results.json` (or `.json.xz`), a list of objects with `query` and
-//! `response`, and `openui5-1.120.30-api.tar.xz` with the `api.json` files of these answers. Of
-//! its `errors.json`, entries about other tools or about arguments that the host refuses are
-//! skipped. Suggestions after a refusal are ours and not compared.
+//! `DIR` holds `api-reference-results.json` (or `.json.xz`), a list of objects with `query` and `response`, and
+//! `openui5-1.120.30-api.tar.xz` with the `api.json` files of these answers. `DIR` also holds `errors.json`, of which
+//! entries about other tools, or about arguments that the host refuses, are skipped. Suggestions after a refusal are
+//! our own, so they are not compared.
 
 use portcullis_plugin::{
     Reply,

@@ -99,7 +99,7 @@ fn component(
             let reply = Shown::of_component(&hit, detail).embed(Reply::new());
             Ok(reply.text(note.unwrap_or_else(|| version(&hit.library))))
         }
-        // The name of a module is also a key of its component, so that no query leads here.
+        // The name of a module is also a key of its component, so no query is expected to get here.
         Ok(Found::Module { module, .. }) => Err(Miss::from(format!(
             "Could not find symbol for query '{query}': name a component of {module}"
         ))),

@@ -18,11 +18,11 @@ pub struct Table {
 /// The table's entry for a package.
 #[derive(Deserialize)]
 pub struct Known {
-    /// The newest version on that day that fits the other packages.
+    /// The newest version on the date of the table that fits the other packages.
     pub version: Version,
     /// The first version that no longer fits, if any.
     pub below: Option<Version>,
-    /// The reason.
+    /// The reason why the version `below` does not fit.
     pub because: Option<String>,
 }
 

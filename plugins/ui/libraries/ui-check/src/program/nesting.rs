@@ -1,7 +1,7 @@
 //! Bounds the nesting of a script before the script is parsed, since the parser is recursive.
 //!
-//! Brackets nest, and so do prefixes (`!!a`, `a = b = c`, `a ? b : c ? d : e`, `if (a) if (b) c`). This
-//! module reads the script as tokens, so that brackets within strings do not count.
+//! Both brackets and prefixes (`!!a`, `a = b = c`, `a ? b : c ? d : e`, `if (a) if (b) c`) nest. This module reads the
+//! script as tokens, so that brackets within strings do not count.
 
 /// The cost of an open bracket; an open prefix costs 1. The parser uses about five times as much stack for a bracket.
 const BRACKET: usize = 5;

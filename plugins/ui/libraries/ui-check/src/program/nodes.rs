@@ -270,7 +270,7 @@ impl<'a> Reader<'a> {
 
     fn assigned(&mut self, target: &Map<String, Value>, is_text: bool) {
         let name = member_name(target).unwrap_or_default();
-        // A text without markup is harmless. The next member that is judged is this target.
+        // Assigning a text without markup to `innerHTML` is harmless. The next call of `member` judges this target.
         self.is_harmless = name == "innerHTML" && is_text;
         let is_data = target["object"]["property"]["name"] == "dataset";
         if matches!(name.as_str(), "href" | "action" | "formAction") && !is_data {

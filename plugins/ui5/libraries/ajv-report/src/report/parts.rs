@@ -30,8 +30,8 @@ impl<'s> Report<'s, '_, '_> {
         }
     }
 
-    /// Reports missing members that other members require. The crate does not name these members, so that all
-    /// members are checked again.
+    /// Reports missing members that other members require. The crate does not name these members, so this function
+    /// checks all members again.
     pub fn say_dependencies(
         &mut self,
         base: &Base<'s, '_>,
@@ -107,7 +107,7 @@ impl<'s> Report<'s, '_, '_> {
         Ok(())
     }
 
-    /// Reports why items do not match `contains`, then that there are too few or too many.
+    /// Reports why items do not match `contains`, and then that too few or too many items match.
     pub fn say_contains(
         &mut self,
         base: &Base<'s, '_>,

@@ -126,7 +126,7 @@ fn maven_property(project: &Project, property: &str) -> Result<String, String> {
     }
     let text =
         read(&path).map_err(|why| format!("Failed to read pom.xml for project {name}: {why}"))?;
-    // The tag of the property `project.artifactId` is its last part.
+    // A property such as `project.artifactId` has the tag `artifactId`.
     let tag = property.strip_prefix("project.").unwrap_or(property);
     element(&text, tag).map(str::to_owned).ok_or_else(|| {
         format!(
@@ -144,7 +144,7 @@ fn element<'x>(xml: &'x str, tag: &str) -> Option<&'x str> {
     (!text.is_empty() && !text.contains('<')).then_some(text)
 }
 
-/// Checks that a library has a namespace, and that its folder matches.
+/// Checks that a library has a namespace, and that the folder with its files matches the namespace.
 fn check_library(project: &Project, source: &str) -> Result<(), String> {
     let name = &project.name;
     let sources = join(&project.directory, source);

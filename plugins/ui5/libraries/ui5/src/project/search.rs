@@ -10,7 +10,7 @@ use std::{
 /// The project that contains a directory or a file: in the directory itself, or else in the nearest directory
 /// above it that looks like a project. Fails with the reason.
 ///
-/// Directories above that the sandbox does not open count as missing.
+/// Directories above the path that the sandbox does not open count as missing.
 pub fn find(path: &str) -> Result<Project, String> {
     if !Path::new(path).is_absolute() {
         return Err(format!("Path must be absolute: {path}"));
@@ -25,7 +25,7 @@ pub fn find(path: &str) -> Result<Project, String> {
     };
     match root_above(&directory) {
         Some(root) => Project::open(root).map_err(|_| first),
-        // An invalid configuration is a better message than a missing one.
+        // The message about an invalid configuration helps more than the message that no project was found.
         None if first != none_at(&directory) => Err(first),
         None => Err(format!(
             "Unable to locate a UI5 project in directory {directory} or any of its parents"

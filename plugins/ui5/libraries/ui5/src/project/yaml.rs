@@ -204,7 +204,7 @@ impl<'t> Reader<'t> {
         value
     }
 
-    /// The position of an item is that of its dash, if it has one.
+    /// The position of an item of a list: that of the dash before the item or, without a dash, that of the item.
     fn dash_before(&self, place: Place) -> Place {
         let line = self.lines.get(place.line - 1).copied().unwrap_or_default();
         let before: String = line.chars().take(place.column - 1).collect();
@@ -266,7 +266,7 @@ fn number(text: &str) -> Option<Number> {
     let negative = text.starts_with('-');
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = digits.strip_prefix(prefix) {
-            // The parser of numbers would also accept a sign here: `0x-1f`.
+            // `from_str_radix` would also accept a sign here: `0x-1f`.
             if digits.starts_with(['+', '-']) {
                 return None;
             }

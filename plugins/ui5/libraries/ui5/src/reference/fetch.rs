@@ -132,7 +132,7 @@ impl Download<'_> {
     ) -> Result<u64, Failure> {
         let mut size = 0;
         let response = fetched::follow(url, |address| {
-            // A redirect has a body too.
+            // A redirect has a body, too. So each request starts with an empty file.
             let mut file = fs::File::create(self.path)
                 .map(std::io::BufWriter::new)
                 .map_err(|error| fetched::Failure::Local(self.write_failure(&error)))?;

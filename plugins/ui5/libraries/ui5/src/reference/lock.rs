@@ -1,4 +1,4 @@
-//! A lock file, compatible with the UI5 MCP server: the process that creates the file holds it.
+//! A lock file, compatible with the UI5 MCP server: the process that creates the file holds the lock.
 
 use portcullis_plugin::Request;
 use std::{
@@ -85,7 +85,7 @@ fn create(path: &Path) -> io::Result<()> {
     fs::File::create_new(path).map(|_| ())
 }
 
-/// Removes an abandoned lock. Takes a second lock, the guard, and checks again while it is held.
+/// Removes an abandoned lock. Takes a second lock, the guard, and checks again while it holds the guard.
 fn remove_stale(path: &Path) {
     if !is_stale(path) {
         return;

@@ -117,8 +117,8 @@ fn parts(shown: &Map<String, Value>) -> Vec<(&'static str, Vec<&Map<String, Valu
         if list == "methods" {
             members.retain(|one| !is_generated(&name(one), &generated));
         }
-        // A control has its events in two places. Its `/properties` are called fields if it has
-        // properties in its metadata.
+        // A control has its events in two places; the first place counts. If the metadata of a class has properties,
+        // the list of its `/properties` is named `fields`.
         let is_known = |(known, place): (&&str, &&str)| *known == list || *place == pointer;
         if !members.is_empty() && !taken.iter().any(|(known, place)| is_known((known, place))) {
             taken.push((list, pointer));

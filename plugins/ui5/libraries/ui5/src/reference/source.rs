@@ -49,7 +49,7 @@ impl Source {
         }
     }
 
-    /// Rebuilds the index if it is damaged, and returns whether it was.
+    /// Rebuilds the index if it is damaged. Returns whether it was damaged.
     pub fn mend(&mut self) -> Result<bool, String> {
         match self {
             Self::Directory(data) => data.mend(),

@@ -85,8 +85,8 @@ impl<'x> EntityType<'x> {
     }
 }
 
-/// Whether a name from a service is safe in files and answers. Services are untrusted, so that their names
-/// follow the rule for arguments.
+/// Whether a name from a service is safe in files and answers. Services are untrusted, so their names have to follow
+/// the same rule as names in arguments.
 pub fn is_plain(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -1,4 +1,4 @@
-//! Checks by a list of versions that a version of UI5 exists.
+//! Checks whether a version of UI5 exists, using a list of versions.
 
 use semver::Version;
 use ui5::{

@@ -18,8 +18,8 @@
 //! 8 text     the pages, several in one block, with DEFLATE
 //! ```
 //!
-//! A string is its length in bytes (LEB128) and UTF-8. A pack may come from an untrusted source. Reading
-//! terminates for any bytes, with an error at worst.
+//! A string is its length in bytes (LEB128) and UTF-8. A pack may come from an untrusted source. Reading ends for any
+//! bytes: at worst with an error.
 
 pub mod write;
 
