@@ -1,5 +1,5 @@
-//! A client for the conformance suite of MCP. Makes the tool calls of the scenario, or calls all tools, uses all
-//! resources and prompts, and answers all questions of the server. The last argument is the URL of the server.
+//! A client for the conformance suite of MCP. Makes the tool calls of the scenario, or calls all tools. Then uses all
+//! resources and prompts. Answers all questions of the server. The last argument is the URL of the server.
 //!
 //! `node …/conformance/dist/index.js client --command target/debug/examples/conformance-client
 //! --scenario NAME --spec-version 2025-11-25`
@@ -23,7 +23,8 @@ const ROUNDS: usize = 10;
 /// Maximum number of logins.
 const LOGINS: usize = 3;
 
-/// The URL of the Client ID Metadata Document, for issuers that accept such a URL as a client id. There is no document.
+/// The URL of the Client ID Metadata Document, for issuers that accept such a URL as a client id. No document is served
+/// at this URL.
 const DESCRIPTION: &str = "https://conformance-test.local/client-metadata.json";
 
 /// Time for which the client stays connected after its last request, so that the suite can observe reconnections.

@@ -1,7 +1,7 @@
 //! Compares the latency of an upstream with that of a plain pipe to the same program: `latency COUNT TOOL ARGUMENTS --
 //! COMMAND [ARGUMENT]…`, as in `latency 20000 echo '{"message":"hi"}' -- node server.js`.
 //!
-//! Both are measured in turn, so that other load of the machine affects both figures.
+//! The upstream and the pipe are measured in turn, so that other load of the machine affects both figures.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};

@@ -49,7 +49,7 @@ pub(crate) enum RequestEvent {
 /// How a request ended.
 #[derive(Debug)]
 pub(crate) enum RequestEnd {
-    /// It was answered, in a message of this many bytes.
+    /// The request was answered, in a message of this many bytes.
     Answer(Result<Value, RpcError>, usize),
     Trouble(FaultCause),
     /// The upstream did not process the request, because it has forgotten the session.
@@ -146,7 +146,7 @@ impl Calls {
         self.open.lock().ended.is_some()
     }
 
-    /// Accepts no further request. Those in flight may still be answered.
+    /// Accepts no further request. The requests in flight may still be answered.
     pub(crate) fn retire(&self, trouble: FaultCause) {
         self.open.lock().ended.get_or_insert(trouble);
     }
@@ -207,9 +207,9 @@ impl Calls {
         Some(asks.swap_remove(place).1)
     }
 
-    /// Handles a message of more than `most` bytes. It was not read: see [`Self::not_read`]. On a shared channel,
-    /// an answer whose id could not be read belongs to the only request in flight, if there is exactly one. Returns the
-    /// messages that have to be sent to the upstream.
+    /// Handles a message that was not read because it has more than `most` bytes. If it is an answer on a shared
+    /// channel, its id could not be read, and exactly one request is in flight, the answer belongs to this request.
+    /// Returns the messages that have to be sent to the upstream.
     pub(crate) fn too_large(
         &self,
         unread: UnreadMessage,

@@ -16,7 +16,7 @@ use crate::handshake::{self, Probe};
 use crate::peer::Peer;
 use crate::wire::{Channel, Era, Http, Requests, Sse, Stdio, Wire};
 
-/// Time without a new attempt after the first failure to connect. It doubles with each further failure.
+/// Time without a new attempt after the first failure to connect. The time doubles with each further failure.
 const PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
@@ -35,7 +35,7 @@ pub(crate) struct Settings {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PeerTraits {
     era: Option<Era>,
-    /// Whether the upstream only supports HTTP with server-sent events, of 2024-11-05.
+    /// Whether the upstream supports only HTTP+SSE, the transport of MCP 2024-11-05.
     sse: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn login(
     }
 }
 
-/// Connects, and finds out which revision of MCP the upstream speaks. Returns also the traits for the next connection.
+/// Connects, and finds out which revision of MCP the upstream speaks. Also returns the traits for the next connection.
 pub(crate) async fn connect(
     settings: &Settings,
     traits: PeerTraits,
@@ -87,12 +87,12 @@ pub(crate) async fn connect(
         let shaken = handshake_over(settings, way, traits.era).await;
         let may_be_sse = matches!(plan.target, Target::Either(_)) && !traits.sse;
         let (way, connection) = match shaken {
-            // A server of the older transport answers with one of these statuses, too.
+            // A server that supports only HTTP+SSE answers a POST request with one of these statuses.
             Err(refused @ FaultCause::Refused(400 | 404 | 405 | 406 | 415, _))
                 if may_be_sse && plan.protocol != Protocol::Modern =>
             {
                 let connection = handshake_over(settings, TransportChoice::Sse, None).await;
-                // The server does not support that transport either: the first failure says more.
+                // The server does not support HTTP+SSE either. The first failure says more.
                 (TransportChoice::Sse, connection.map_err(|_older| refused)?)
             }
             shaken => (way, shaken?),

@@ -79,7 +79,8 @@ pub(crate) struct OutgoingRequest<'a> {
 }
 
 impl OutgoingRequest<'_> {
-    /// The message and its headers. `modern`: for a modern upstream, the client settings that each request repeats.
+    /// The message and its headers. `modern`: the client settings, which each request to a modern upstream repeats.
+    /// `None`: the upstream is a legacy one.
     pub(crate) fn make(self, id: u64, modern: Option<&ClientSettings>) -> Outgoing {
         if modern.is_some() || self.progress {
             let meta = self.params.entry(META).or_insert_with(|| Object::new().into());

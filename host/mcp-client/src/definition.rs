@@ -171,8 +171,8 @@ pub(crate) struct CheckedDefinition {
 }
 
 impl CheckedDefinition {
-    /// A text that is different for each program with its arguments, and for each URL. Values of environment
-    /// variables and headers are not in it, because they may be secrets; their names are.
+    /// A text that identifies the server: its program with the arguments, or its URL. The text contains the names of
+    /// environment variables and headers, but not their values, which may be secrets.
     pub(crate) fn identity(&self) -> String {
         match &self.target {
             Target::Command(Command { program, args, env, cwd, confine: _ }) => {
@@ -191,7 +191,7 @@ pub(crate) enum Target {
     Command(Command),
     Http(Address),
     Sse(Address),
-    /// Streamable HTTP, or HTTP with server-sent events where the server does not understand the former.
+    /// Streamable HTTP, or HTTP+SSE if the server does not support streamable HTTP.
     Either(Address),
 }
 
@@ -246,7 +246,8 @@ impl TryFrom<Definition> for CheckedDefinition {
     }
 }
 
-/// Longest time, in seconds. A longer time is cut to it, because it could overflow when it is added to an instant.
+/// Maximum of each time, in seconds. A longer time is reduced to it, because adding a longer time to an instant could
+/// overflow.
 const YEAR: u64 = 365 * 24 * 60 * 60;
 
 fn target(definition: Definition) -> Result<Target, DefinitionError> {

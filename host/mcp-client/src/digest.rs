@@ -1,4 +1,4 @@
-//! Computes the digest of a tool's definition. It does not depend on the order of members.
+//! Computes the digest of a tool's definition. The digest does not depend on the order of members.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -10,7 +10,7 @@ use crate::names::hex;
 const COUNTED: &[&str] =
     &["annotations", "description", "inputSchema", "name", "outputSchema", "title"];
 
-/// SHA-256 of the [`COUNTED`] members in hexadecimal. They are hashed as JSON without spaces, with sorted keys.
+/// SHA-256 of the [`COUNTED`] members in hexadecimal. The members are hashed as JSON without spaces, with sorted keys.
 pub(crate) fn digest(definition: &Object) -> String {
     let mut canonical = String::new();
     let counted = COUNTED.iter().filter_map(|key| Some((*key, definition.get(*key)?)));

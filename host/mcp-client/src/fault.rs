@@ -25,16 +25,17 @@ pub enum FaultCause {
     Login(Box<str>),
     /// The upstream could not be started or reached before, and no new attempt is made yet.
     Connecting {
-        /// How long no new attempt is made.
+        /// How long it takes until a new attempt is possible.
         again: Duration,
         /// Why the last attempt failed.
         because: Box<str>,
     },
     /// The upstream did not answer within this time.
     TimedOut(Duration),
-    /// The upstream sent a message with more bytes than its definition allows: the limit.
+    /// The upstream sent a message with more bytes than its definition allows. The number is the limit.
     TooLarge(usize),
-    /// The upstream sent a message that would take too much memory or is nested too deep: the exceeded limit, in words.
+    /// The upstream sent a message that would take too much memory or is nested too deep. The text names the exceeded
+    /// limit.
     TooManyValues(Box<str>),
     /// The connection ended before the request was answered.
     Lost(Box<str>),

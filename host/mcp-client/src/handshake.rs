@@ -82,8 +82,8 @@ pub(crate) async fn initialize(
 }
 
 /// Performs the legacy handshake while `server/discover` is unanswered: the upstream may start slowly, or ignore
-/// unknown requests. The answer to `initialize` decides, because a server that supports both protocols then has a
-/// session.
+/// unknown requests. If the upstream accepts `initialize`, the legacy protocol is used even if the upstream also
+/// supports the modern protocol, because it then has a session.
 async fn both(
     channel: &Channel,
     client: &ClientSettings,

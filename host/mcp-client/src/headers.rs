@@ -30,12 +30,12 @@ pub(crate) enum HeaderParamError {
 /// An argument of a tool that is also sent in a header.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HeaderParam {
-    /// The path to it: the names of properties.
+    /// The names of the properties that lead to the argument.
     path: Vec<String>,
     header: HeaderName,
 }
 
-/// The arguments that are also sent in headers, by `x-mcp-header` in a tool's schema.
+/// Finds the arguments that `x-mcp-header` in a tool's schema marks to be sent in headers, too.
 ///
 /// # Errors
 ///
@@ -46,8 +46,8 @@ pub(crate) fn params_of(schema: &Object) -> Result<Vec<HeaderParam>, HeaderParam
     Ok(found)
 }
 
-/// Collects the arguments of a schema. `path`: the properties that lead to the schema. `None`: other keywords lead
-/// to it, too, so it does not describe exactly one argument.
+/// Collects the arguments of a schema. `path`: the properties that lead to the schema. `None`: keywords other than
+/// `properties` also lead to the schema, so it does not describe exactly one argument.
 fn walk(
     schema: &Object,
     mut path: Option<&mut Vec<String>>,
@@ -116,7 +116,7 @@ fn param(
     Ok(HeaderParam { path: path.clone(), header })
 }
 
-/// The headers that repeat the method of a request, its name, address or task, and the arguments in `wanted`.
+/// The headers that repeat the method of a request; its `name`, `uri` or `taskId`; and the arguments in `wanted`.
 pub(crate) fn standard(method: &str, params: &Object, wanted: &[HeaderParam]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(METHOD, encode(method));

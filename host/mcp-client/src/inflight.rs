@@ -41,8 +41,8 @@ impl UpstreamRequest {
         Self { method, params, session, capabilities: None, log_level: None }
     }
 
-    /// The same request with the input that the upstream asked for: the answers by the keys of its questions, and its
-    /// state unchanged.
+    /// The same request with the input that the upstream asked for. `answers`: the answers by the keys of the
+    /// upstream's questions. `state`: the upstream's state, unchanged.
     #[must_use]
     pub fn with_input(mut self, answers: Object, state: Option<String>) -> Self {
         for key in ["inputResponses", "requestState"] {
@@ -113,7 +113,8 @@ pub struct InFlight {
     token: Option<Value>,
     ticket: Option<PendingRequest>,
     era: Era,
-    /// When the request times out. Set when it is first sent; progress and answers extend it up to `last_deadline`.
+    /// When the request times out. Set when the request is first sent. Progress and answers to questions extend the
+    /// time up to `last_deadline`.
     deadline: Option<Instant>,
     last_deadline: Instant,
     /// The unanswered questions.
@@ -199,8 +200,8 @@ impl InFlight {
         }
     }
 
-    /// From now on, progress is reported with the token in these parameters. The client sent its answers in a new
-    /// request, which has its own token.
+    /// From now on, progress is reported with the token in these parameters. Call this when the client sent its answers
+    /// in a new request, because the new request has its own token.
     pub fn continue_with(&mut self, params: &Object) {
         self.token = take_progress_token(&mut params.clone());
     }
@@ -278,7 +279,7 @@ impl InFlight {
         if self.request.method == "subscriptions/listen" {
             return None;
         }
-        // While a question is unanswered, the upstream waits for the caller.
+        // While a question is unanswered, the upstream waits for the caller, and only `last_deadline` counts.
         let waits_for_us = !self.asks.is_empty();
         Some(self.deadline.filter(|_| !waits_for_us).unwrap_or(self.last_deadline))
     }

@@ -1,17 +1,17 @@
 //! Starts the program of an upstream server. On Linux and Windows, the program and all processes that it started end
 //! with the host, even if the host is killed.
 //!
-//! Between the host and the server's program is a keeper: this program itself, started once more with
-//! [`SUBCOMMAND`]. On Linux, the keeper is a subreaper: it adopts every process that the program leaves behind,
-//! even a process that made itself a session of its own with `setsid`. The keeper ends all of them when the program
-//! ends, when the host asks for it, or when the host is gone. If the keeper itself is killed, the system kills the
-//! program, too.
+//! On Linux, a keeper runs between the host and the server's program. The keeper is this program itself, started once
+//! more with [`SUBCOMMAND`]. It is a subreaper: it adopts every process that the server's program leaves behind, even a
+//! process that started a session of its own with `setsid`. The keeper ends all of them when the program ends, when the
+//! host asks for it, or when the host is gone. If the keeper itself is killed, the system kills the program, too.
 //!
-//! On Windows, the launched process puts itself into a job, starts the program there and waits for its end. Everything
-//! in the job ends with the launched process. The host puts the launched process into a second job, which ends with the
-//! host.
+//! On Windows, the process that was started with [`SUBCOMMAND`] puts itself into a job, starts the program there and
+//! waits for its end. Everything in the job ends with this process. The host puts this process into a second job, which
+//! ends with the host.
 //!
-//! On other systems nothing is tied to the host: the launched process becomes the program.
+//! On other systems, the program is not tied to the host: the process that was started with [`SUBCOMMAND`] becomes the
+//! program.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,8 @@ const ITSELF: &str = "=";
 /// Separates the parent's process id from the confinement of the program, which is JSON.
 const CONFINED: &str = ":";
 
-/// The child's side: becomes the program that the further arguments name, or its keeper. Returns only an error.
+/// Runs in the child process: becomes the program that the further arguments name, or its keeper. Returns only an
+/// error.
 pub fn main() -> String {
     let mut arguments = std::env::args_os().skip(2);
     let first = arguments.next().and_then(|first| first.into_string().ok()).unwrap_or_default();
@@ -66,8 +67,8 @@ pub(crate) fn first_argument(parent: u32, terms: Option<&Confinement>) -> String
 }
 
 /// Confines this process if `terms` are given, and becomes the program. On Linux, the program ends with its parent,
-/// which is the keeper. On Windows, this process waits for the program, and exits as the program does. Returns only an
-/// error.
+/// which is the keeper. On Windows, this process waits for the program, and exits with the program's status. Returns
+/// only an error.
 fn become_program(
     parent: i32,
     terms: Option<&str>,

@@ -1,13 +1,14 @@
 //! A client of other MCP servers (upstreams), for all revisions and transports of MCP.
 //!
-//! An [`Upstream`] is made from a [`Definition`] of the configuration. It is started or reached when it is first used.
-//! Its tools, prompts and resources are its [`Listing`]. An [`UpstreamRequest`] is [`InFlight`] until its last
-//! [`Event`]. Messages stay JSON: unknown fields and kinds of content pass through unchanged. Numbers are those of
-//! [`serde_json::Value`]: integers of 64 bits, or doubles.
+//! An [`Upstream`] is made from a [`Definition`] of the configuration. The server is started or reached when the
+//! [`Upstream`] is first used. Its tools, prompts and resources are its [`Listing`]. An [`UpstreamRequest`] is
+//! [`InFlight`] until its last [`Event`]. Messages stay JSON: unknown fields and kinds of content pass through
+//! unchanged. Numbers are those of [`serde_json::Value`]: integers of 64 bits, or doubles.
 //!
-//! An upstream is not trusted. Its messages, lists and pages are bounded. Its names and descriptions are sanitised.
-//! Its questions reach only the session whose request they belong to. It cannot stall another upstream. Its connection
-//! ends when the last clone of its [`Upstream`] is dropped. This crate does not judge the effects of an upstream's tools or the address in its URL.
+//! An upstream is not trusted. Its messages, lists and pages are bounded. Its names and descriptions are sanitised. Its
+//! questions reach only the session whose request they belong to. It cannot stall another upstream. Its connection ends
+//! when the last clone of its [`Upstream`] is dropped. This crate checks neither the effects of an upstream's tools nor
+//! the address in its URL.
 //!
 //! With [`ClientSettings::launcher`] on Linux, and always on Windows, the child process ends with the host, even if the
 //! host is killed. All processes that the child started end too, even those that left its process group or session.

@@ -76,7 +76,7 @@ impl Listing {
 }
 
 impl RawLists {
-    /// Checks and sanitises the lists. `warnings`: those of the fetch, to which the checks add theirs.
+    /// Checks and sanitises the lists. `warnings`: the warnings of the fetch. The checks add further ones.
     pub(crate) fn checked(self, peer: Peer, mut warnings: Vec<String>) -> Listing {
         let tools = items::tools(self.tools, self.has_headers, &mut warnings);
         let prompts = items::prompts(self.prompts, &mut warnings);
@@ -130,13 +130,13 @@ struct Pages<'a> {
     client: &'a ClientSettings,
     most: usize,
     time: Duration,
-    /// The shortest time that any page is current.
+    /// The shortest time for which one of the pages is current.
     fresh_for: Option<Duration>,
     warnings: Vec<String>,
 }
 
 impl Pages<'_> {
-    /// All items of one list, up to `most`.
+    /// All items of one list, but no more than `most` items.
     async fn all(
         &mut self,
         method: &str,

@@ -30,7 +30,8 @@ impl fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// A memory in these records. They should be sealed, because models read the remembered texts.
+    /// A memory in these records. The records should be sealed against changes, because models read the remembered
+    /// texts.
     pub fn new(records: Records) -> Self {
         Self(Arc::new(records))
     }

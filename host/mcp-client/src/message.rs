@@ -119,7 +119,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), (UnreadMessage, Excess)> {
     outline.check().map_err(|excess| (UnreadMessage::of(&outline), excess))
 }
 
-/// Reads one message, or a batch of them (which 2025-03-26 allows).
+/// Reads one message, or a batch of messages, which MCP 2025-03-26 allows.
 ///
 /// # Errors
 ///
@@ -134,7 +134,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, MessageError> {
     }
 }
 
-/// The members with the entries of list results. Each entry is checked by itself.
+/// The members of a list result that hold the entries of the list. The entries are checked one by one later.
 const LISTS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
 
 /// Parses JSON. In a list result, values that are nested too deep become `null`. In any other message, they are an error.

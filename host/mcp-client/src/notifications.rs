@@ -229,7 +229,8 @@ impl Follower {
                     if changed.is_err() {
                         return FollowerEnd::Dropped;
                     }
-                    // The level of log records is part of each request.
+                    // Each request to a modern upstream names the level of log records, so a new level needs no new
+                    // subscription.
                     if !self.wanted.borrow().uris.keys().eq(uris) {
                         return FollowerEnd::OthersWanted;
                     }

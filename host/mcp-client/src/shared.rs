@@ -179,7 +179,7 @@ impl Shared {
                 ConnectionState::Ready(connection) if !connection.has_ended() => {
                     return Ok(connection.clone());
                 }
-                // An attempt without its sender was given up.
+                // An attempt whose sender was dropped was given up.
                 ConnectionState::Connecting(attempt) if attempt.has_changed().is_ok() => {
                     attempt.clone()
                 }
@@ -234,7 +234,7 @@ impl Shared {
                 Arc::new(connection)
             }
             Err(trouble) => {
-                // The server at this address may be another one by now.
+                // Another server may be at this address by now.
                 slot.traits = PeerTraits::default();
                 // No pause: as soon as the user has logged in, the next request has to work.
                 let is_login = matches!(trouble, FaultCause::Login(_));

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use portcullis_sanitize::is_deceptive;
 
-/// The longest escape sequence that is removed as a whole, in characters. An unterminated sequence then does not
-/// remove all text after it.
+/// The longest escape sequence that is removed as a whole, in characters. With this limit, an unterminated sequence
+/// does not remove all text after it.
 const MAX_SEQUENCE: usize = 256;
 
 /// The text as a paragraph of at most `max` characters: without escape sequences, control characters,
@@ -43,7 +43,7 @@ pub(crate) fn block(text: &str, max: usize) -> String {
     plain
 }
 
-/// Whether a joiner or a non-joiner between these characters belongs to the writing: between letters of scripts that
+/// Whether a zero-width joiner or non-joiner between these characters is legitimate: between letters of scripts that
 /// join letters, such as those of Persian and Hindi, and between emoji.
 fn is_joined(before: Option<char>, after: Option<char>) -> bool {
     let joins = |c: char| {
@@ -83,7 +83,7 @@ fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
         }
         Some(']' | 'P' | 'X' | '^' | '_') => {
             let end = chars.clone().take(MAX_SEQUENCE).position(|c| {
-                // The backslash of `ESC \` goes with the escape character before it.
+                // `ESC \` also ends the string. Its backslash is skipped below.
                 matches!(c, '\u{7}' | '\u{1b}' | '\u{9c}')
             });
             for _ in 0..end.map_or(1, |end| end + 1) {

@@ -1,4 +1,4 @@
-//! The transports to an upstream: the pipes of a child process, streamable HTTP, and HTTP with server-sent events.
+//! The transports to an upstream: stdio, streamable HTTP and HTTP+SSE.
 
 mod event_stream;
 mod http;

@@ -137,8 +137,8 @@ async fn the_number_of_requests_in_flight_is_bounded() {
             .map(|_| {
                 let upstream = upstream.clone();
                 tokio::spawn(async move {
-                    // The call below may take the last place before this one, so this one tries again. It may also
-                    // get the log record of the call below, which does not end it.
+                    // The call below may take the last free place, so that this request is refused and tried again.
+                    // This request may also get the log record of the call below, which does not end this request.
                     loop {
                         let mut hanging = call(&upstream, "hang", json!({}));
                         while !matches!(hanging.next().await, Some(Event::Done(_)) | None) {}

@@ -12,7 +12,7 @@ use portcullis_mcp_client::{ClientSettings, Upstream};
 use serde_json::json;
 use stand_in::{call, within};
 
-/// Whether the process that the server left behind holds the lock of this file, so that it has not ended.
+/// Whether this file is locked. The process that the server left behind holds the lock until it ends.
 fn is_locked(file: &Path) -> bool {
     File::open(file).is_ok_and(|file| file.try_lock().is_err())
 }

@@ -108,7 +108,7 @@ impl Server {
         let _gone = out.send(reply);
     }
 
-    /// `None`: there is no answer.
+    /// Answers a request with this method. `None`: there is no answer.
     async fn answer(self: &Arc<Self>, method: &str, call: Call) -> Option<Result<Value, Value>> {
         let unknown = || Some(Err(json!({"code": -32601, "message": format!("{method}?")})));
         let (legacy_only, modern_only) = (self.is("legacy"), self.is("modern"));

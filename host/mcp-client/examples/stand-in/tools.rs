@@ -11,7 +11,7 @@ impl Server {
     /// The result of a tool call, or a JSON-RPC error. `None`: the tool never answers.
     pub async fn tool(self: &Arc<Self>, call: Call) -> Option<Result<Value, Value>> {
         if self.is("curious") && !call.modern {
-            // Like servers that want to know the roots before their first answer.
+            // Some servers ask for the roots before their first answer.
             self.ask(&call.out, "roots/list", json!({})).await;
         }
         let arguments = &call.params["arguments"];

@@ -1,4 +1,4 @@
-//! The server over HTTP: streamable in both eras, or with server-sent events as of 2024-11-05.
+//! Runs the server over HTTP: streamable HTTP in both eras, or HTTP+SSE of MCP 2024-11-05.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

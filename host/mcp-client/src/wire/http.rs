@@ -1,4 +1,4 @@
-//! The transport streamable HTTP. Each message to the server is a POST request. A request of MCP is answered by JSON or
+//! The transport streamable HTTP. Each message to the server is a POST request. An MCP request is answered by JSON or
 //! by server-sent events.
 
 use std::sync::{Arc, OnceLock};

@@ -1,5 +1,5 @@
-//! The transport HTTP with server-sent events, of 2024-11-05. All messages of the server are events of one response.
-//! The first event names the endpoint for messages to the server.
+//! The transport HTTP+SSE, of MCP 2024-11-05. All messages of the server are events of one response. The first event
+//! names the endpoint for messages to the server.
 
 use std::sync::Arc;
 

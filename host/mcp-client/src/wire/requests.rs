@@ -128,7 +128,7 @@ impl Requests {
         with(request, token.as_ref()).send().await.map_err(Unanswered::Http)
     }
 
-    /// As [`Self::send`], for a request of MCP.
+    /// As [`Self::send`], but returns a [`FaultCause`] if there is no response.
     pub(crate) async fn answer(&self, request: RequestBuilder) -> Result<Response, FaultCause> {
         self.send(request).await.map_err(|unanswered| match unanswered {
             Unanswered::Http(error) => self.unanswered(error),

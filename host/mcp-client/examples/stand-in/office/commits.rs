@@ -14,8 +14,8 @@ fn hash(place: usize) -> String {
     format!("{:040x}", place * 104_729 + 17)
 }
 
-/// The head of a commit, as `git_log` writes it. The server's `git_show` writes the date as a Python object; this one
-/// writes it as in `git_log`.
+/// The head of a commit, as `git_log` writes it. The imitated server's `git_show` writes the date as a Python object.
+/// Here, `git_show` writes the date as `git_log` does.
 fn head(place: usize) -> String {
     let author = PEOPLE[place * 3 % 8];
     format!(

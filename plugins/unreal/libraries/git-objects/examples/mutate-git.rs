@@ -1,7 +1,8 @@
 //! Fuzz test: reads a git repository whose files are damaged at random; no read may panic or take longer than a second.
 //!
-//! `cargo run -p git-objects --example mutate-git -- DIR COUNT [SEED]` damages one file of the repository in DIR at a time,
-//! COUNT times, and restores it. DIR should be a copy, best in memory. Equal seeds make equal files.
+//! `cargo run -p git-objects --example mutate-git -- DIR COUNT [SEED]` damages one file of the repository in DIR at a time, COUNT times,
+//! and restores it. DIR should be a copy of a repository, preferably on a file system in memory. The same SEED damages the files in the
+//! same way.
 
 use git_objects::Repository;
 use std::{
@@ -71,7 +72,7 @@ fn read(dir: &Path, tracked: &[PathBuf]) -> bool {
     is_whole
 }
 
-/// The files that the reader may open. Hooks are none of them.
+/// Collects the files that the reader may open. The reader never opens hooks, logs, `index` or `description`.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

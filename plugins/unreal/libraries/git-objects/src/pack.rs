@@ -128,7 +128,7 @@ impl Pack {
                 }
             }
         };
-        // The deltas are inflated again, so that only one of them is in memory.
+        // Each delta is decompressed a second time here, so that only one delta is in memory at a time.
         while let Some(position) = chain.pop() {
             let Stored::Delta(delta, _) = self.stored(id, position, most)? else {
                 return Err(Fault::object(id, "changed while it was read"));
@@ -248,7 +248,7 @@ impl Pack {
 pub enum Inflate {
     /// The data are larger than the limit.
     TooLarge,
-    /// The data are not in zlib's format, or have another size than expected.
+    /// The data are not in zlib's format, or the decompressed data do not have the expected size.
     Failed,
 }
 
@@ -264,7 +264,7 @@ pub fn inflated(input: impl Read, size: u64, most: u64) -> Result<Vec<u8>, Infla
 }
 
 /// Reads the distance to the base of a delta, in bytes: seven bits per byte, the highest first,
-/// with 1 added before each further byte. `None` if it is too large.
+/// with 1 added before each further byte. `None` if the distance is too large.
 fn distance(input: &mut impl Read) -> io::Result<Option<u64>> {
     let mut next = byte(input)?;
     let mut value = u64::from(next & 0x7f);

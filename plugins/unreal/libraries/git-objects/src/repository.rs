@@ -22,8 +22,8 @@ const MAX_DEPTH: usize = 64;
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 /// Maximum size of a commit, tag or tree, in bytes.
 const MAX_SMALL_BYTES: u64 = 32 << 20;
-/// Maximum length of a chain of symbolic references, as in git. It also bounds chains of packs,
-/// where deltas of one pack have their bases in the next.
+/// Maximum length of a chain of symbolic references, as in git. The same limit bounds chains of
+/// packs, in which the deltas of one pack have their bases in the next pack.
 const MAX_LINKS: usize = 5;
 /// Maximum length of a chain of tags that name tags.
 const MAX_TAGS: usize = 16;
@@ -31,7 +31,8 @@ const MAX_TAGS: usize = 16;
 const MAX_STEPS: u32 = 100_000;
 /// No further alternates are read once there are this many folders of objects.
 const MAX_ALTERNATES: usize = 16;
-/// The places where a reference is searched, in git's order: the text before and after its name.
+/// The places where a reference is looked up, in git's order. A place is a text before the name and a text after the
+/// name.
 const PLACES: &[(&str, &str)] = &[
     ("", ""),
     ("refs/", ""),
@@ -167,7 +168,8 @@ impl Repository {
         }
         let packed = read_text(&self.common_dir.join("packed-refs"))?.unwrap_or_default();
         for (before, after) in PLACES {
-            // The folder that contains `HEAD` also has files that are not references.
+            // With an empty prefix, the name is the path of a file beside `HEAD`, and not all of these files are
+            // references.
             let is_reference = !before.is_empty() || name.starts_with("refs/") || is_upper(name);
             let full = format!("{before}{name}{after}");
             if is_reference && let Some(id) = self.reference(full, &packed)? {
@@ -183,7 +185,7 @@ impl Repository {
         found.sort();
         found.dedup();
         if found.len() > 1 {
-            // Of several objects only commits count, as in git where a commit is expected.
+            // If several objects match, only commits count. Git does the same where it expects a commit.
             found.retain(|id| {
                 self.read(id, MAX_SMALL_BYTES).is_ok_and(|found| found.kind == Kind::Commit)
             });
@@ -379,8 +381,8 @@ fn resolve_folder(base: &Path, named: &str) -> Result<PathBuf, Fault> {
     }
 }
 
-/// The length of object names in bytes, by the text of `config`. `Err` if the repository uses a
-/// format that is not supported.
+/// The length of object names in bytes, as the text of `config` states it. `Err` if the repository
+/// uses a format that is not supported.
 fn length_of(config: &str) -> Result<usize, Fault> {
     let mut is_extensions = false;
     let mut length = 20;

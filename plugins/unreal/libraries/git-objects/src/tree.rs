@@ -9,7 +9,7 @@ use crate::{
 };
 use std::path::{Component, Path};
 
-/// Maximum number of folders whose names differ only in case, of one commit.
+/// Maximum number of folders of one commit that are searched because their paths differ only in case.
 const MAX_ALIKE: usize = 64;
 
 /// A place in a commit.
@@ -53,7 +53,7 @@ impl Repository {
         }
     }
 
-    /// All places with these names, as `fits` compares them.
+    /// All places with a path of these names. `fits` compares a found name with a wanted name.
     fn places(
         &self,
         commit: &Commit,

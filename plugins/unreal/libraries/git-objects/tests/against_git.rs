@@ -132,7 +132,7 @@ fn loose_objects_and_packs() {
     assert!(deltas.contains("count: 0") && deltas.contains("packs: 1"), "{deltas}");
     git(&dir, &["checkout", "--quiet", "main"]);
     assert_same(&dir);
-    // Deltas have the object name of their base instead of its distance.
+    // Deltas refer to their base by its object name instead of its distance.
     git(&dir, &["-c", "repack.useDeltaBaseOffset=false", "repack", "-a", "-d", "-f", "--quiet"]);
     assert_same(&dir);
 }
@@ -160,7 +160,7 @@ fn another_working_tree_a_submodule_and_shared_objects() {
     git(&other.join("outer"), &["submodule", "--quiet", "add", &dir.to_string_lossy(), "inner"]);
     git(&other.join("outer/inner"), &["branch", "side/line", "origin/side/line"]);
     assert_same(&other.join("outer/inner"));
-    // The message names a repository that cannot be read.
+    // The fault names the folder that cannot be read.
     fs::rename(&dir, dir.with_extension("moved")).expect("it can be moved");
     let found = Repository::around(&other.join("tree/x"));
     assert!(
@@ -171,7 +171,8 @@ fn another_working_tree_a_submodule_and_shared_objects() {
     fs::rename(dir.with_extension("moved"), &dir).expect("it can be moved");
 }
 
-/// A commit of files whose names a file system that ignores case could not hold beside each other.
+/// Commits files through the index, without the working tree. A file system that ignores case cannot hold two files
+/// with names that differ only in case.
 fn commit_of(dir: &Path, paths: &[&str]) {
     git(dir, &["read-tree", "--empty"]);
     for path in paths {
@@ -196,7 +197,7 @@ fn a_path_may_differ_in_case() {
         let text = other.unwrap_or(path).to_owned();
         assert_eq!(read(path).expect(path), Some((other.map(str::to_owned), Ok(text))));
     };
-    // Git keeps the case in which a folder was first added, and so may have both.
+    // A commit may have both `Content` and `content`: git stores each path as it was added.
     commit_of(&dir, &["Content/BP_Door.uasset", "content/BP_Bell.uasset", "Content/Ärger.uasset"]);
     same("Content/BP_Door.uasset", None);
     same("content/bp_door.UASSET", Some("Content/BP_Door.uasset"));

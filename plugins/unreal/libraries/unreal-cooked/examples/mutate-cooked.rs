@@ -1,8 +1,8 @@
-//! Fuzz test: reads containers, registries and archives damaged at random; none may panic or take longer
+//! Fuzz test: reads containers, registries and archives that are damaged at random. No read may panic or take longer
 //! than a second.
 //!
-//! `cargo run -p unreal-cooked --features writer --example mutate-cooked -- COUNT [SEED]` makes COUNT damaged files of each kind
-//! from files of every version. Equal seeds make equal files.
+//! `cargo run -p unreal-cooked --features writer --example mutate-cooked -- COUNT [SEED]` makes COUNT damaged files of each kind from files
+//! of every version. The same SEED makes the same files.
 
 use std::{
     error::Error,
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Has a kind of file read `count` times.
+/// Reads `count` damaged files of one kind. Fails if a read takes longer than the limit.
 fn run(
     kind: &str,
     count: u64,

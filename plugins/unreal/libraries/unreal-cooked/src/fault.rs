@@ -3,10 +3,10 @@
 use std::io;
 use unreal_package::CursorStop;
 
-/// The reason why a cooked file, or a part of one, cannot be read.
+/// The reason why a cooked file, or a part of a cooked file, cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The file does not start like one of its kind.
+    /// The file does not have the magic number of its format.
     #[error("it does not begin like {0}: it is encrypted, damaged or something else")]
     Unknown(&'static str),
     /// The format has a version that this reader does not know.

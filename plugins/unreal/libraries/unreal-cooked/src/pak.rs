@@ -63,7 +63,7 @@ pub struct PakFile {
     pub method: String,
     /// Whether its data are encrypted.
     pub is_encrypted: bool,
-    /// Whether the entry deletes this file of another archive.
+    /// Whether the entry deletes the file with this path in other archives.
     pub is_deleted: bool,
 }
 
@@ -240,7 +240,8 @@ impl Footer {
         let what = "footer";
         let mut cursor = Cursor::new(footer, footer.len() as u64);
         let key = if magic_at == 17 { cursor.take(what, 16)? } else { &[0; 16] };
-        // The GUID of the key is shown as four numbers.
+        // A GUID is shown as four numbers of 32 bits. They are stored in little-endian order, so the bytes of each
+        // number are reversed.
         let key = key.chunks_exact(4).flat_map(|part| part.iter().rev());
         let key = key.map(|byte| format!("{byte:02X}")).collect();
         let is_encrypted = magic_at > 0 && cursor.u8(what)? != 0;
@@ -300,8 +301,8 @@ impl Entry {
         Ok(Self { size, stored, method, flags })
     }
 
-    /// Reads an encoded entry, as `FPakFile::DecodePakEntry` does. Encoded entries are never
-    /// deleted files.
+    /// Reads an encoded entry, as `FPakFile::DecodePakEntry` does. An encoded entry never marks a
+    /// file as deleted.
     fn decode(bytes: &[u8]) -> Result<Self, Fault> {
         let what = "entry";
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);

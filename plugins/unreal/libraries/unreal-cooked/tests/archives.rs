@@ -122,7 +122,7 @@ fn damaged_archives_have_no_extra_files() {
     for version in [3, 8, 9, 11] {
         let bytes = draft(version).bytes();
         for cut in 1..bytes.len() {
-            // The rest of an archive may happen to fit, and is then an index with fewer files.
+            // The end of an archive may happen to be a valid archive with fewer files.
             let left = read(&bytes[cut..]).map_or(0, |pak| pak.files.len());
             assert!(left < 3, "{version}: {cut}");
             assert!(read(&bytes[..cut]).is_err(), "{version}: {cut}");

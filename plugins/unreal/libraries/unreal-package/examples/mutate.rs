@@ -1,8 +1,8 @@
-//! Fuzz test: reads packages damaged at random; none may panic, or exceed limits of time or memory.
+//! Fuzz test: reads packages that are damaged at random. No read may panic, or exceed the limits of time and memory.
 //!
-//! `cargo run --release -p unreal-package --features writer --example mutate -- DIR COUNT [SEED]`
-//! makes COUNT damaged files from the packages in the folder and from packages of every version, cooked ones included.
-//! Equal seeds make equal files.
+//! `cargo run --release -p unreal-package --features writer --example mutate -- DIR COUNT [SEED]` makes COUNT damaged
+//! files from the packages in DIR, and from generated packages and cooked packages of every version. The same SEED
+//! makes the same files.
 
 // A global allocator is the only way to count allocations.
 #![allow(unsafe_code, reason = "`GlobalAlloc` is an unsafe trait")]
@@ -28,13 +28,13 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         PEAK.fetch_max(ALLOCATED.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
-        // SAFETY: as above.
+        // SAFETY: the caller upholds the contract of the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         ALLOCATED.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as above.
+        // SAFETY: the caller upholds the contract of the system's allocator.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -48,7 +48,8 @@ const MAX_BYTES_PER_BYTE: usize = 64;
 const BASE_BYTES: usize = 4 << 20;
 /// Limit of time for a file.
 const MAX_TIME: Duration = Duration::from_millis(1000);
-/// Number of measurements of the slowest file, since the machine may have been busy.
+/// Number of measurements of a file that took longer than all files before it. The shortest time counts, since the
+/// machine may have been busy.
 const TRIES: u32 = 5;
 /// Number of files between two reports of progress.
 const FILES_PER_REPORT: u64 = 100_000;

@@ -95,7 +95,7 @@ pub enum Action {
 /// A text or value, and where it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Literal {
-    /// The pin of a node; or object and property, such as `Title.Text`.
+    /// The name of a pin, or an object and its property, such as `Title.Text`.
     pub at: String,
     /// The text or value.
     pub value: String,
@@ -240,7 +240,8 @@ impl<'a> Package<'a> {
         owner.map_or_else(String::new, |name| visible(&name, MAX_NAME_CHARS, false).into_owned())
     }
 
-    /// Whether an object is a class's defaults, or belongs to a class: a component or a widget.
+    /// Whether the texts of an object are collected: the object is a class default object, or a component or widget of
+    /// a class.
     fn has_texts(&self, index: Index) -> bool {
         let header = &self.header;
         let Some(export) = index.export().and_then(|position| header.exports.get(position)) else {

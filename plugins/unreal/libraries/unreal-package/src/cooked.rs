@@ -39,8 +39,8 @@ const LAYOUTS: &[(i32, i32)] = &[
 /// The header of a cooked package.
 #[derive(Debug)]
 pub struct Cooked<'a> {
-    /// The header. If the package states no versions, the header is read as by the newest engine
-    /// that fits.
+    /// The header. If the package states no versions, the header is read in the layout of the
+    /// newest engine that fits.
     pub header: Header<'a>,
     /// The engines that fit, such as `5.4` and `5.5`, the newest first. Only one engine if the
     /// package states its versions.

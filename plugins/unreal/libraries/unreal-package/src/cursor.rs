@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
         self.checked_count(what, count, least)
     }
 
-    /// Checks a count read elsewhere against the bytes left.
+    /// Checks a count that was read elsewhere against the number of bytes left.
     pub fn checked_count(
         &self,
         what: &'static str,

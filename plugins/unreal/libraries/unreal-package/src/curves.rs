@@ -1,5 +1,5 @@
-//! Reads the structures of curves that are stored natively: keys and names of curves in animations, and the channels of
-//! sequences, in which animations since 5.2 have their curves.
+//! Reads the structures of curves that have native serialization: keys and names of curves in animations, and the
+//! channels of sequences. Since 5.2, animations have their curves in such channels.
 //!
 //! The layouts are those of `FRichCurveKey::Serialize`, `FSmartName::Serialize`, and
 //! `TMovieSceneCurveChannelImpl::Serialize`. The other structures of animations, such as `FRawCurveTracks` and
@@ -40,7 +40,7 @@ const TANGENT: NativeLayout = &[
     ("TangentWeightMode", Field::U8),
 ];
 const MODES: NativeLayout = &[("InterpMode", Field::U8), ("TangentMode", Field::U8)];
-/// Bytes of a value in the engine's memory without its number.
+/// Size of a channel's value in the engine's memory without its number, in bytes.
 const VALUE_SIZE: usize = 24;
 
 impl Layout {
@@ -70,8 +70,9 @@ impl Layout {
         }))
     }
 
-    /// Reads the keys of a curve from a list that does not state the type of its items, as packages until 4.11 have it.
-    /// `None` if the bytes are something else. An item of tagged properties cannot have the size of a key.
+    /// Reads the keys of a curve from a list that does not state the type of its items. Packages until 4.11 have such
+    /// lists. `None` if the bytes are something else. The size of the list decides: an item of tagged properties cannot
+    /// have the size of a key.
     pub fn untyped_keys<'a>(
         &self,
         cursor: &mut Cursor<'a>,

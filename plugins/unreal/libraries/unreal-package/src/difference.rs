@@ -199,7 +199,7 @@ impl Difference {
         }
     }
 
-    /// Adds a change without comparing its values. A value that is cut has a checksum of the whole value.
+    /// Adds a change without comparing its values. A value that is cut ends with a checksum of the whole value.
     fn only(
         &mut self,
         part: Part,
@@ -226,8 +226,9 @@ impl Difference {
     }
 }
 
-/// The Blueprints of both versions in pairs. Of those that only one version has, the first of the old version counts as
-/// renamed to the first of the new version, and so on. A Blueprint that was added or removed is alone in its pair.
+/// The Blueprints of both versions in pairs of the same name. The first Blueprint that only the old version has counts
+/// as renamed to the first Blueprint that only the new version has, and so on. A Blueprint that was added or removed is
+/// alone in its pair.
 fn blueprint_pairs<'b>(
     before: &'b [Blueprint],
     after: &'b [Blueprint],

@@ -48,7 +48,7 @@ pub struct Node {
     pub position: (i64, i64),
     /// The pins for values and for the flow of execution.
     pub pins: Vec<NodePin>,
-    /// The reason why pins are missing, if any.
+    /// If a part of the node, such as its pins, could not be read: the first warning about it.
     pub fault: Option<String>,
 }
 
@@ -83,7 +83,7 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    /// The words before the subject in titles of this kind; titles may have others.
+    /// The words before the subject in titles of this kind. A title may also have other words before its subject.
     pub(crate) fn words(self) -> &'static [&'static str] {
         match self {
             Self::Event => &["Event ", "Custom event "],

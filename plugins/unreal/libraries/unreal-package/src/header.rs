@@ -26,7 +26,7 @@ pub struct Header<'a> {
     pub imports: Vec<Import>,
     /// The export table: objects of this package.
     pub exports: Vec<Export>,
-    /// The assets, by the asset registry data.
+    /// The assets that the asset registry data list.
     pub assets: Vec<Asset<'a>>,
     /// The dependencies.
     pub dependencies: Vec<Dependency<'a>>,

@@ -1,6 +1,6 @@
 //! Reads structures whose type is stored beside the value: `FInstancedStruct` and `FInstancedPropertyBag`.
 //!
-//! Sources: `Serialize` of both, and of `FPropertyBagPropertyDesc`, in the engine's `StructUtils`.
+//! Sources: `Serialize` of these two structures and of `FPropertyBagPropertyDesc`, in the engine's `StructUtils`.
 
 use crate::{
     Guid,

@@ -110,7 +110,7 @@ impl<'a> Decoder<'_, 'a> {
         let kind = self.properties(cursor, depth + 1)?;
         let type_object = self.object_in(&kind, "ClassStructOrEnum");
         let mut fields = vec![field("Name", Value::Name(name))];
-        // The type without its flags, since the flags follow from the type.
+        // The flags of the type are left out, since they can be derived from the type.
         fields.push(field("Type", type_object.map_or_else(|| structured(kind), Value::Object)));
         match tail {
             Tail::None => {}

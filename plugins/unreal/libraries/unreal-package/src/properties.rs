@@ -213,7 +213,8 @@ impl<'h, 'a> Decoder<'h, 'a> {
         count: usize,
         depth: usize,
     ) -> Result<Value<'a>, CursorStop> {
-        // The space left shows whether a byte is stored as a number or as a name.
+        // The size of an item tells whether a byte property is stored as a number or as the name of an enumeration's
+        // entry.
         let left = usize::try_from(cursor.left()).unwrap_or(usize::MAX);
         let item_size = left.checked_div(count);
         if count > MAX_BYTES && item_size == Some(1) {
@@ -235,7 +236,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         let Some(inner) = kind.inner.first() else {
             return Err(cursor.damaged("set without a type"));
         };
-        // First the items removed from the archetype's set.
+        // The items that were removed from the archetype's set come first.
         for _ in 0..cursor.count(WHAT, 1)? {
             self.item(cursor, inner, depth)?;
         }

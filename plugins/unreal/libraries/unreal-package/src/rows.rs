@@ -59,8 +59,8 @@ impl Table {
             Self::Data => read_rows(decoder, cursor, false).map(Rows::Named),
             Self::Strings => read_strings(cursor).map(Rows::Strings),
             Self::Curves => {
-                // Since 4.23, the kind of the curves is stored before the curves. The right layout
-                // uses all bytes.
+                // Since 4.23, the kind of the curves is stored before the curves. Both layouts are
+                // tried: only the right one uses all bytes.
                 let mut with_kind = cursor.clone();
                 if let Ok(rows) = read_rows(decoder, &mut with_kind, true)
                     && with_kind.left() == 0
@@ -74,8 +74,8 @@ impl Table {
     }
 }
 
-/// Reads rows of tagged properties. With `has_kind`, a byte for the kind of the rows follows their
-/// number.
+/// Reads rows of tagged properties. With `has_kind`, a byte for the kind of the rows follows the
+/// number of rows.
 fn read_rows<'a>(
     decoder: &Decoder<'_, 'a>,
     cursor: &mut Cursor<'a>,

@@ -38,8 +38,8 @@ const NOT_SHOWN: &[&str] = &[
     "DeltaIndent",
     "bCanEditConsideredForCompletion",
 ];
-/// Default values that are not shown. An instanced structure stores all of its members, with or
-/// without default values.
+/// Default values that are not shown. An instanced structure stores all of its members, even those
+/// with default values.
 const DEFAULTS_NOT_SHOWN: &[&str] = &[
     "bTaskEnabled=True",
     "bConsideredForCompletion=True",
@@ -231,7 +231,8 @@ impl Text<'_, '_> {
         }
     }
 
-    /// A name, or an entry of an enumeration without its type. `None` if there is no such member, or if it names nothing.
+    /// A name, or an entry of an enumeration without its type. There is no result if the member is missing, or if the
+    /// name is "None". Only for `LinkType`, the name "None" is returned.
     fn word(&self, fields: &[Property<'_>], key: &str) -> Option<String> {
         let header = &self.package.header;
         let name = header.name(get(fields, header, key)?.name()?).into_owned();
@@ -240,7 +241,8 @@ impl Text<'_, '_> {
     }
 }
 
-/// The type of a task, condition or evaluator. One of a Blueprint class is an object of its own.
+/// The type of a task, condition or evaluator. A task, condition or evaluator of a Blueprint class is stored as an
+/// object of its own.
 fn kind(header: &Header<'_>, node: &[Property<'_>]) -> Option<String> {
     let object = get(node, header, "InstanceObject").and_then(Value::object);
     let structure = get(node, header, "Node").map_or(&[][..], Value::fields);

@@ -198,8 +198,8 @@ impl DraftPackage {
         self.native(object, bytes)
     }
 
-    /// Makes an object a node with these pins. For versions with pins as separate objects, links to
-    /// nodes whose pins are added later are dropped.
+    /// Makes an object a node with these pins. In versions with pins as separate objects, a link is
+    /// dropped if the pins of the linked node are added later.
     pub fn pins(&mut self, node: Index, pins: &[DraftPin]) -> &mut Self {
         let piece = self.object_mut(node);
         piece.is_node = true;
@@ -348,12 +348,12 @@ pub fn blueprint(profile: Profile, package: &str, parent: &str) -> DraftPackage 
     draft
 }
 
-/// A cooked package as games ship it, which does not state the versions of the engine: one texture, named like the
-/// package.
+/// A cooked package that does not state the versions of its engine, as games ship it. It has one texture, with the name
+/// of the package.
 pub fn cooked_without_versions(profile: Profile, package: &str) -> Vec<u8> {
     let mut bytes = cooked(profile, package);
-    // The magic number and the version of the file format are followed by the versions of Unreal Engine 3 (which format
-    // -4 lacks), 4 and, since format -8, 5. That of Unreal Engine 3 stays.
+    // After the magic number and the version of the file format come the object versions of Unreal Engine 3 (not in
+    // format -4), of Unreal Engine 4, and of Unreal Engine 5 (since format -8). The version of Unreal Engine 3 stays.
     let format = i32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
     let first = if format == -4 { 8 } else { 12 };
     let end = if format <= -8 { 20 } else { first + 4 };
@@ -361,7 +361,7 @@ pub fn cooked_without_versions(profile: Profile, package: &str) -> Vec<u8> {
     bytes
 }
 
-/// A cooked package that states the versions of its engine: one texture, named like the package.
+/// A cooked package that states the versions of its engine. It has one texture, with the name of the package.
 pub fn cooked(profile: Profile, package: &str) -> Vec<u8> {
     let name = package.rsplit('/').next().unwrap_or(package);
     let mut draft = DraftPackage::new(profile, package);

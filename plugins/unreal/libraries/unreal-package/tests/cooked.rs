@@ -9,7 +9,7 @@ const NAME: &str = "/Game/Doors/T_Door";
 
 #[test]
 fn the_engine_is_found_by_its_layout() {
-    // No preview was shipped with a game.
+    // The preview has no cooked packages: no game was shipped with it.
     for profile in PROFILES.iter().filter(|profile| profile.name != "4.0-preview") {
         let stated = cooked(*profile, NAME);
         let stated = Header::read_cooked(&stated).expect("it states its versions");

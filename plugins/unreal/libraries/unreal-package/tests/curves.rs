@@ -62,7 +62,7 @@ fn told(bytes: &[u8]) -> T3d {
     Package::read(bytes).expect("it is a package").t3d(Index(1), "/Game/A_Talk", 100_000)
 }
 
-/// The animation with the right name, which is known once the package is written.
+/// The animation whose curve is named `Smile`. The index of this name is known only after the package was written once.
 fn named(profile: Profile, rest: &[u8], key: fn(f32, f32) -> DraftValue) -> T3d {
     let first = animation(profile, 0, rest, key);
     let names = Package::read(&first).expect("it is a package").header.names;
@@ -187,8 +187,8 @@ fn a_channel_of_another_layout_is_shown_by_its_size() {
     assert!(found.text.contains("FloatCurve=(DefaultValue=6.000000)"), "{}", found.text);
 }
 
-/// As `FPerPlatformFrameRate` is written, which animations have since 5.1: whether it is cooked, the default, and the
-/// rates of platforms.
+/// Animations have an `FPerPlatformFrameRate` since 5.1. Its bytes are a flag for cooked data, the default rate, and
+/// the rates of platforms.
 #[test]
 fn frame_rates_of_platforms_are_read() {
     let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/A_Talk");

@@ -190,7 +190,7 @@ fn one_of_two_blueprints_is_removed() {
     assert_eq!(parts(&found), expected);
     let places: Vec<&str> = found.changes.iter().map(|change| change.place.as_str()).collect();
     assert_eq!(places, ["", "BP_Bell", "", ""]);
-    // The position of a Blueprint that keeps its name does not count.
+    // A Blueprint that keeps its name is found at any position in the package.
     let swapped = {
         let mut draft = DraftPackage::new(profile, PACKAGE);
         with_second(&mut draft);
@@ -299,7 +299,7 @@ fn every_change_changes_the_lines_of_the_listing() {
         );
     });
     assert_eq!(found, ["- pin `input Hand`: string = right"]);
-    // A long list is taken apart, so that one line changes where one item does.
+    // A long list is taken apart, so that a change of one item changes one line.
     let items = |last: i32| {
         changed(&|draft, _| {
             let items = (0..200)

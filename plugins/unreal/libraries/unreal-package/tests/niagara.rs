@@ -7,7 +7,7 @@ use unreal_package::{
 
 /// `FNiagaraCustomVersion`: the first version that stores variables natively.
 const NIAGARA: &[(Guid, i32)] = &[(VERSION, 64)];
-/// The version before the first one.
+/// The last version that stores variables as tagged properties.
 const OLDER: &[(Guid, i32)] = &[(VERSION, 63)];
 const VERSION: Guid = Guid([0xFCF5_7AFA, 0x5076_4283, 0xB9A9_E658, 0xFFA0_2D32]);
 

@@ -17,7 +17,7 @@ fn value(name: &str, kind: &str, value: &str) -> NodePin {
     NodePin { value: value.into(), ..pin(name, kind, false, &[]) }
 }
 
-/// A node of the kind that the first word of its title names.
+/// A node. The first word of its title tells its kind.
 fn node(name: &str, title: &str, pins: Vec<NodePin>) -> Node {
     let (word, subject) = title.split_once(' ').unwrap_or((title, ""));
     let kind = match word {
@@ -149,7 +149,7 @@ fn names_of_nodes_stay_when_others_are_added() {
     assert!(one.contains("  @1A2B Old\n"), "{one}");
     let more = graph(vec![named(0x9999_0000, "New"), named(0x1A2B_3C4D, "Old")]);
     assert!(more.contains("  @1A2B Old\n") && more.contains("  @9999 New\n"), "{more}");
-    // Where the beginnings are equal, the names are longer; copies with one GUID keep their own names.
+    // Nodes whose GUIDs begin alike have longer names. Copies that share a GUID keep their own names.
     let near = graph(vec![named(0x1A2B_0000, "New"), named(0x1A2B_3C4D, "Old")]);
     assert!(near.contains("  @1A2B3 Old\n") && near.contains("  @1A2B0 New\n"), "{near}");
     let copy = graph(vec![named(0x1A2B_3C4D, "K2Node_New_1"), named(0x1A2B_3C4D, "Old")]);

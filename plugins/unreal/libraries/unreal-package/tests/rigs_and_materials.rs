@@ -203,8 +203,8 @@ fn material(profile: Profile, colour: &str) -> Vec<u8> {
 
 #[test]
 fn the_graph_of_a_material_ends_in_the_material() {
-    // Before this version, the items of a list had no type, and only the object's class could read
-    // them.
+    // Before this version, lists did not state the type of their items, so only the object's class
+    // could read the items.
     for profile in PROFILES.iter().filter(|profile| profile.versions.ue4 >= ue4::ARRAY_INNER_TYPE) {
         let bytes = material(*profile, "Tint");
         let package = Package::read(&bytes).expect("it is a package");

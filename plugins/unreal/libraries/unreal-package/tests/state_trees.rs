@@ -1,4 +1,4 @@
-//! State trees as text, in packages of all versions that have them.
+//! Tests of state trees as text, in packages of all versions that have state trees.
 
 use unreal_package::{
     Guid, Index, Package,

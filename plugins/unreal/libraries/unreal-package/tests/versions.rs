@@ -5,7 +5,7 @@ use unreal_package::{
     writer::{DraftPackage, DraftValue, PROFILES, Profile, blueprint},
 };
 
-/// Reads like an index: the start of the file, and more only on request.
+/// Reads a header as the index does: first the start of the file, then more bytes if the reader asks for them.
 fn header(bytes: &[u8], first: usize) -> Header<'_> {
     let len = bytes.len() as u64;
     let mut have = first.min(bytes.len());
@@ -23,7 +23,7 @@ fn header(bytes: &[u8], first: usize) -> Header<'_> {
     panic!("it asks for more again and again");
 }
 
-/// Before the first release, tags of arrays had no type of the items.
+/// Whether the tags of arrays state the type of the items. Before the first release, they did not.
 fn has_arrays(profile: &Profile) -> bool {
     profile.versions.ue4 >= 282
 }

@@ -14,7 +14,8 @@ fn name(text: &str) -> DraftValue {
     DraftValue::Name(text.to_owned())
 }
 
-/// A menu: a canvas with a box with a title, and a button that comes first in the file and last on the canvas.
+/// A menu: a canvas that has a button and a box with a title. The button is the first in the file and the last on the
+/// canvas.
 fn menu(profile: Profile) -> Vec<u8> {
     let mut draft = DraftPackage::new(profile, "/Game/WBP_Menu");
     let asset = draft.export("/Script/UMGEditor.WidgetBlueprint", Index(0), "WBP_Menu");
@@ -66,7 +67,8 @@ fn widgets_are_a_tree_and_their_bindings_are_listed() {
             ("Title", "/Script/UMG.TextBlock", "Frame"),
             ("Start", "/Script/UMG.Button", "Canvas"),
         ];
-        // Before this version, lists had no types, and only the object's class could read them.
+        // Before this version, lists did not state the type of their items, so only the object's class could read the
+        // items.
         if profile.versions.ue4 >= unreal_package::ue4::ARRAY_INNER_TYPE {
             assert_eq!(told, wanted, "{}", profile.name);
             let [binding] = blueprint.bindings.as_slice() else { panic!("{}", profile.name) };

@@ -34,8 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     measure(&folder)
 }
 
-/// Writes packages. Each depends on twelve others. All but the first in a folder derive from the
-/// first.
+/// Writes `count` packages. Each package depends on twelve others. In each folder, all packages but
+/// the first derive from the first.
 fn write_project(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder.join("Content"))?;
     fs::write(folder.join("Measured.uproject"), "{}")?;

@@ -50,7 +50,7 @@ impl Index {
 }
 
 impl Classes {
-    /// The classes of all Blueprints in an index, and those that the project declares in C++.
+    /// The classes of all Blueprints in an index, and the classes that the project declares in C++.
     pub fn of(index: &Index, cpp: &CppClasses) -> Self {
         let (mut parents, mut lowered, mut buffer) =
             (HashMap::new(), HashMap::new(), String::new());
@@ -119,7 +119,7 @@ impl Classes {
         if is_object || wanted.is_among(&chain) { Some(true) } else { is_whole.then_some(false) }
     }
 
-    /// Whether a class is `from` or derives from it; `None` as in [`Self::derives`].
+    /// Whether a class is `from` or derives from it; `None` if `class` is empty, or as in [`Self::derives`].
     pub fn is_or_derives(&self, class: &str, from: &str) -> Option<bool> {
         if class.is_empty() {
             return None;
@@ -152,8 +152,8 @@ impl ClassName {
         classes.iter().any(|class| self.is(class))
     }
 
-    /// Whether this names the class `ancestor`: a path in lower case, or a bare name from packages
-    /// of old versions.
+    /// Whether this name stands for the class `ancestor`. `ancestor` is a path in lower case, or a
+    /// bare name from packages of old versions.
     pub fn is(&self, ancestor: &str) -> bool {
         let bare = ancestor.strip_suffix("_c").unwrap_or(ancestor);
         if self.is_path && !ancestor.starts_with('/') {

@@ -210,7 +210,7 @@ no value
         let config = folder.path().join("Config");
         fs::create_dir(&config).expect("it can be made");
         fs::write(config.join("A.ini"), "[S]\nKey=1\n").expect("it can be written");
-        // A file of holes: it would not fit into memory.
+        // A sparse file that would not fit into memory.
         let large = fs::File::create(config.join("B.ini")).expect("it can be made");
         large.set_len(1 << 42).expect("it takes no room");
         let read = Config::read(folder.path());

@@ -1,5 +1,6 @@
 //! Collects the contents of a project's Blueprints and materials: nodes, calls, variables, events
-//! and texts. Each package is read once, so that a search opens no file.
+//! and texts. Each package is read once. A search then opens only the files of packages that have
+//! changed.
 //!
 //! The contents are kept apart from the index, since the index has to be small and most calls need
 //! only the index. The first search collects the contents. Later searches collect them again only
@@ -96,7 +97,7 @@ pub struct UpdatedContents {
 }
 
 impl IndexedPackage {
-    /// Whether its records are those of this entry of the index.
+    /// Whether the stored records are up to date with this entry of the index.
     fn fits(&self, entry: &Entry, key: u64) -> bool {
         self.key == key
             && self.size == entry.size

@@ -272,8 +272,8 @@ fn classes(text: &str) -> Vec<Declared> {
     found
 }
 
-/// The text after the closing parenthesis whose opening parenthesis is before `text`; `None` if it
-/// is missing.
+/// The text after the closing parenthesis. The opening parenthesis is before `text`. `None` if the
+/// closing parenthesis is missing.
 fn after_parentheses(text: &str) -> Option<&str> {
     let mut depth = 1;
     for (at, c) in text.char_indices() {

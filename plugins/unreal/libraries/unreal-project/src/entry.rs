@@ -1,4 +1,4 @@
-//! Reads the data of one package that the index stores.
+//! Reads the data that the index stores of a package.
 
 use crate::{
     disk::Disk,

@@ -52,7 +52,7 @@ pub enum NoProject {
     },
     /// Several projects were found.
     Several {
-        /// Their descriptor files; for a project without one, its folder.
+        /// Their descriptor files; for a project without a descriptor, its folder.
         found: Vec<PathBuf>,
     },
 }

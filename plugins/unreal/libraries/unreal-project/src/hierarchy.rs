@@ -64,13 +64,13 @@ struct ClassesByKey {
 
 /// The hierarchy of `root` and of the classes that derive from it. Without `root`, the hierarchy of
 /// all classes of the project, and of the outside classes from which they derive directly. `None`
-/// if `root` is not a class of the project, and not an ancestor of one.
+/// unless `root` is a class of the project or an ancestor of a class of the project.
 pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<Hierarchy> {
     let all = ClassesByKey::of(index, cpp);
     let mut found = Hierarchy::default();
     let Some(root) = root else {
-        // Begins at the outside classes that are direct parents of project classes, and at classes
-        // without a known parent.
+        // Begins at the outside classes that are direct parents of project classes, and at project
+        // classes without a known parent.
         for (key, class) in &all.classes {
             let has_own = all.children_of(key).any(|child| all.kind(child) != ClassKind::Outside);
             let is_top =
@@ -134,8 +134,8 @@ impl ClassesByKey {
     fn add_outside_classes(&mut self) {
         let parents: Vec<String> =
             self.classes.values().filter_map(|class| class.parent.clone()).collect();
-        // Paths that the project writes come first, since they have capitals. The table of native
-        // classes is in lower case.
+        // The parents from the project's files come first, since their paths have capitals. The
+        // table of native classes is in lower case.
         let mut above: Vec<String> =
             parents.iter().filter_map(|path| self.add_outside_class(path)).collect();
         while let Some(path) = above.pop() {
@@ -198,7 +198,7 @@ impl ClassesByKey {
         found: &mut Vec<ClassNode>,
     ) {
         let Some(class) = self.classes.get(key) else { return };
-        // A class that derives from itself comes from damaged packages.
+        // Only damaged packages have a class that derives from itself.
         if depth > MAX_DEPTH || !above.insert(key.to_owned()) {
             return;
         }

@@ -54,8 +54,8 @@ impl Index {
         slice(&self.links, entry.links)
     }
 
-    /// The position of the package with that name. Case is ignored, as in the engine; of several
-    /// names that differ only in case, an exact match is preferred.
+    /// The position of the package with that name. Case is ignored, as in the engine; if several
+    /// names differ only in case, the exact match is preferred.
     pub fn position(&self, package: &str) -> Option<usize> {
         let lookup = self.lookup.get_or_init(|| {
             let names =

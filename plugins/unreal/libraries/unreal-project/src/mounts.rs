@@ -43,7 +43,7 @@ pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> (Vec<Mount
     if project.join("Content").is_dir() {
         found.mounts.push(Mount { name: "/Game".to_owned(), folder: "Content".to_owned() });
     }
-    // With a `.uplugin`, the folder is that of an Unreal plugin without a project.
+    // With a `.uplugin` as its descriptor, the folder is an Unreal plugin without a project.
     if project.join(format!("{name}.uplugin")).is_file() {
         found.mounts.clear();
         found.plugin(project, name, "");

@@ -17,9 +17,9 @@ use std::{
 /// How long earlier checks are trusted.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustPolicy {
-    /// How long after a check of the folders nothing is checked.
+    /// For this time after a check of the folders, nothing is checked.
     pub trusted: Duration,
-    /// How long after a check of all files only folders are checked. Editors and version
+    /// For this time after a check of all files, only folders are checked. Editors and version
     /// control replace files, which changes the time of the folder. A file that is changed in place
     /// leaves the time of the folder as it is.
     pub folders: Duration,
@@ -53,7 +53,7 @@ pub struct UpdatedIndex {
     pub changed: bool,
     /// Number of headers read.
     pub read: usize,
-    /// Number of headers that are left for the next update, because `go_on` ended this one.
+    /// Number of headers that are left for the next update, because `go_on` ended this update.
     pub left: usize,
 }
 
@@ -122,7 +122,7 @@ fn renew(
     if same_files(&old, &listed) && old.mounts == mounts {
         let mut index = old;
         index.walked = now;
-        // A link, or a folder too deep, changes no listed file.
+        // Links that are not followed and folders beyond a limit can change although the listed files are the same.
         (index.links_left_out, index.cut) = (links_left_out(&listed), listed.cut);
         index.folders = folders(&mut index.strings, &listed);
         return UpdatedIndex { index, checked: Checked::Files, changed: true, read: 0, left: 0 };

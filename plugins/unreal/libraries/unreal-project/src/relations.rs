@@ -1,5 +1,5 @@
-//! Dependencies between packages: in both directions, through redirectors, as a tree; unused and
-//! missing packages.
+//! Queries the dependencies between packages, in both directions, through redirectors and as a
+//! tree, and finds unused and missing packages.
 
 use crate::{
     config::Config,
@@ -31,7 +31,7 @@ pub struct Relation {
     pub strength: DependencyKind,
     /// Whether only the editor needs it, if known.
     pub editor_only: Option<bool>,
-    /// The redirector between the two packages; of several, the one that the referencer names.
+    /// The redirector between the two packages. If there are several, the redirector that the referencer names.
     pub via: Option<String>,
 }
 
@@ -233,10 +233,10 @@ impl<'i> Relations<'i> {
         (nodes, is_complete)
     }
 
-    /// The unused packages in the folder `path`, without redirectors. Maps, external actors,
-    /// packages that the configuration or the source code names, and the dependencies of all these
-    /// are used. A package that cannot be read, such as a Git LFS pointer, counts as used, since
-    /// its kind and its dependencies are not known.
+    /// The unused packages in the folder `path`, without redirectors. These packages count as used:
+    /// maps, external actors, packages that are named in the configuration or in the source code,
+    /// and the dependencies of all of these. A package that cannot be read, such as a Git LFS
+    /// pointer, counts as used as well, since its kind and its dependencies are not known.
     pub fn unused(&self, project: &Project, path: &str) -> Vec<Unused> {
         let index = self.index;
         let mut used = vec![false; index.entries().len()];

@@ -146,7 +146,7 @@ fn of_editor(project: &Project) -> Option<String> {
     let platforms = fs::read_dir(project.dir.join("Saved/Config")).into_iter().flatten().flatten();
     let files = platforms.map(|one| one.path().join("SourceControlSettings.ini"));
     let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
-    // Of several platforms, the most recently used one counts.
+    // If there are files of several platforms, the newest file counts.
     files.sort_by_key(|file| fs::metadata(file).and_then(|found| found.modified()).ok());
     let of_all = project.dir.join("Config/DefaultSourceControlSettings.ini");
     let text = read(files.last().unwrap_or(&of_all), MAX_SIZE)?;

@@ -56,7 +56,7 @@ fn the_case_of_a_descriptors_ending_does_not_matter() {
             assert_eq!(found.file.as_ref(), Some(&file), "{path}");
         }
     }
-    // The descriptor that is named counts, also where another one is beside it.
+    // If the path names a descriptor, that descriptor counts, even if there is another one in the folder.
     let folder = Folder::new();
     folder.put("One.uproject", "{}");
     folder.put("Tools.UPLUGIN", "{}");

@@ -43,12 +43,13 @@ pub struct Page {
 }
 
 impl Page {
-    /// The page from `offset` on, with at most `most` results; 0 for the largest page.
+    /// The page from `offset` on, with at most `most` results. If `most` is 0, the page is the largest possible.
     pub fn new(offset: u32, most: u32) -> Self {
         Self::with_max(offset, most, MAX_PAGE)
     }
 
-    /// The page from `offset` on, with at most `most` results; 0 for the largest page, which has `max` results.
+    /// The page from `offset` on, with at most `most` results, or at most `max` results if `most` is 0 or larger than
+    /// `max`.
     pub fn with_max(offset: u32, most: u32, max: usize) -> Self {
         let most = if most == 0 { max } else { (most as usize).min(max) };
         Self { offset: offset as usize, most }

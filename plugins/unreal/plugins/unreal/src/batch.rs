@@ -180,8 +180,8 @@ impl BatchExportAssets {
         self.object_paths.iter().map(name).collect()
     }
 
-    /// The files and links in the output folder that would be replaced, since they have a name of
-    /// `files`. Fails if a folder has such a name.
+    /// The files and links in the output folder that would be replaced: those with a name in
+    /// `files`. Fails if a folder has a name in `files`.
     fn overwritten(&self, files: &[String]) -> Result<Vec<String>, Failure> {
         let mut found = Vec::new();
         let entries = fs::read_dir(&self.output_folder)

@@ -14,7 +14,7 @@ const MAX_LOG_CHARS: usize = 4_000;
 const MAX_LINES: usize = 100;
 /// Seconds that a compilation may take, if the call has as much time.
 const MAX_SECONDS: u64 = 290;
-/// Time of the call kept for the answer, in seconds.
+/// Time of the call that is reserved for the answer, in seconds.
 const RESERVE_SECONDS: u64 = 5;
 
 about_project! {

@@ -40,7 +40,7 @@ const REFUSED: &[&str] = &[
     "restart",
 ];
 
-/// Statistics that only display something.
+/// Arguments of the command `stat` that only display something.
 const STATISTICS: &[&str] = &[
     "none",
     "fps",
@@ -108,7 +108,7 @@ const VARIABLES: &[&str] = &[
     "au.maxchannels",
 ];
 
-/// Complete commands that only list something.
+/// Whole commands that only list something.
 const LISTS: &[&str] = &["obj list", "obj classes", "listtextures", "mem", "listtimers"];
 
 about_project! {
@@ -212,8 +212,8 @@ struct LogMark {
 }
 
 impl LogMark {
-    /// Notes the end of the editor's log. Fails, with the reason, if the log cannot be read from
-    /// here.
+    /// Notes the end of the editor's log. Fails, with the reason, if this plugin cannot read the
+    /// log.
     fn set(editor: &Editor<'_>) -> Result<Self, String> {
         let reported_path = log_file::told(editor).map_err(|fault| fault.to_string())?;
         let path = editor.path_here(&reported_path);

@@ -134,7 +134,7 @@ impl DiffAssets {
         let after = self.file_after.as_deref().or(self.file_before.as_deref());
         let (Some(before), Some(after)) = (before, after) else {
             let why = match &self.shown_as {
-                // Git names no version of such a file to the command of a diff driver.
+                // For an unmerged file, git gives only the path to the command of a diff driver.
                 Some(path) => format!("{} is unmerged: no version of it is named", shown(path)),
                 None => "no file is named".to_owned(),
             };
@@ -308,7 +308,7 @@ fn info(change: &Change) -> ChangeInfo {
 /// The difference as Markdown.
 fn text(found: &Difference, answer: &AssetDifference, page: Page, is_list: bool) -> String {
     let mut text = match (&answer.before, &answer.after) {
-        // The text is compared line by line: the path is not a part of the contents.
+        // Git compares the listings of two versions line by line. The path is not a part of the contents.
         _ if is_list => String::new(),
         (None, Some(after)) => format!("New file {}\n\n", after.text()),
         (Some(before), None) => format!("Removed file {}\n\n", before.text()),

@@ -203,7 +203,7 @@ impl Tool for CallEditorTool {
             )));
         }
         let editor = epics(request, self.project_dir.as_deref())?;
-        // The editor finds toolsets by their full names only, so that no other names are sent.
+        // The editor finds toolsets by their full names only, so no other names are sent.
         if !editor.seen.toolsets.iter().any(|known| known == toolset) {
             return Err(Failure::new(format!(
                 "the editor has no toolset `{}`: search_editor_tools lists the full names",

@@ -101,7 +101,7 @@ impl Tool for ImportAsset {
         if let Some(path) = &t3d {
             check_origin(path)?;
         }
-        // The paths in the editor's own spelling.
+        // The paths under which the editor finds the files.
         let there =
             |path: &Option<String>| path.as_deref().map(|path| editor.path_there(path)).transpose();
         let (file_there, t3d_there) = (there(&file)?, there(&t3d)?);

@@ -172,7 +172,7 @@ impl<'r> Editor<'r> {
         Offline::open(self.request, Some(&dir)).ok()
     }
 
-    /// Whether the server offers a tool, and with this argument if one is given.
+    /// Whether the server offers a tool. If `argument` is given, the tool must also have this argument.
     pub fn offers(&self, tool: &str, argument: Option<&str>) -> bool {
         let arguments = self.seen.tools.get(tool);
         arguments.is_some_and(|all| argument.is_none_or(|one| all.iter().any(|name| name == one)))

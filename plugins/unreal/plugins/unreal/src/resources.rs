@@ -18,7 +18,7 @@ const OF_THE_ENGINE: &str = "application/vnd.unreal.t3d";
 const RECONSTRUCTED: &str = "text/plain; profile=t3d-like";
 /// Number of resources on a page of the list.
 const PAGE: usize = 200;
-/// Maximum number of completions: the host's limit.
+/// Maximum number of completions, by MCP.
 const MAX_COMPLETIONS: usize = 100;
 /// Maximum length of the text of one resource, in bytes.
 const MAX_TEXT: usize = 8 << 20;

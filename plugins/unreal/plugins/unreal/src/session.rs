@@ -1,4 +1,4 @@
-//! The folders in which projects are searched.
+//! Lists the folders in which this plugin looks for projects.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Macros for the arguments and results that the tools share.
 
 /// The arguments of a tool about a project: the tool's own arguments, and the project's folder.
-/// `#[paged]` adds the range of a long list, `#[exporting]` the maximum length of a text.
+/// `#[paged]` adds the page of a long list, and `#[exporting]` adds the maximum length of a text.
 macro_rules! about_project {
     (
         #[exporting]

@@ -11,7 +11,7 @@ use portcullis_plugin::prelude::*;
 pub enum Mode {
     /// The editor if it runs and has the project open, otherwise the files.
     Auto,
-    /// The editor only, as far as it can answer.
+    /// The editor. The files answer only a call for which the editor has no tool, or which its tool refuses.
     Live,
     /// The files only.
     Offline,

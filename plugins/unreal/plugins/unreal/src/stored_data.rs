@@ -5,8 +5,8 @@ use portcullis_plugin::cache;
 use std::path::Path;
 use unreal_project::{Contents, CppClasses, Index};
 
-/// Maximum size of one piece of data, in bytes. The host's limit for a value in the cache is 32
-/// MiB.
+/// Maximum size of one piece of data, in bytes. By default, a plugin may pass at most 32 MiB to the
+/// host in one call (the limit `import-bytes`).
 const PIECE_BYTES: usize = 16 << 20;
 /// Maximum number of pieces that are read.
 const MAX_PIECES: u64 = 16;
@@ -53,7 +53,8 @@ impl Place<'_> {
     }
 
     /// The cache key of a piece. Even and odd generations have different keys, so that a reader of the previous
-    /// generation can finish. A new generation overwrites the one before the previous, so that the cache does not fill.
+    /// generation can finish. A new generation overwrites the generation two before it, so that the cache does not
+    /// fill.
     fn piece_key(&self, generation: u64, piece: u64) -> String {
         format!("{} of {}, {}, {piece}", self.kind, self.folder.display(), generation % 2)
     }

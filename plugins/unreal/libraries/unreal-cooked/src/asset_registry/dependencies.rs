@@ -161,8 +161,8 @@ fn bits(words: &[u32], first: usize, count: usize) -> u32 {
 }
 
 /// Whether one of the combinations of properties is hard (`FPropertyCombinationPack3`). Numbers
-/// below 8 are one combination; its bit 0 means hard. Numbers from 8 on are lists of combinations;
-/// all lists but 11 (game alone, build alone) contain a hard combination.
+/// below 8 are one combination; its bit 0 means hard. Numbers from 8 on are lists of combinations.
+/// Only list 11 (game alone, build alone) contains no hard combination.
 fn is_hard(packed: u32) -> bool {
     if packed < 8 { packed & 1 == 1 } else { packed != 11 }
 }

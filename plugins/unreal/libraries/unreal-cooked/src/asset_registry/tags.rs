@@ -6,8 +6,8 @@ use crate::{Fault, names};
 use std::borrow::Cow;
 use unreal_package::Cursor;
 
-/// The possible first words of the tables: the texts (`FText`) are among the other tables, or
-/// before them.
+/// The possible first words of the tables. With the first value, the texts (`FText`) are among the
+/// other tables. With the second value, they are before the other tables.
 const BEGIN: [u32; 2] = [0x1234_5678, 0x1234_5679];
 const END: u32 = 0x8765_4321;
 /// Maximum number of tags that are returned for an asset.
@@ -122,8 +122,8 @@ impl<'a> Store<'a> {
         Ok(tags)
     }
 
-    /// The text of a value. Its kind is in the lowest three bits of `id` (`FValueId`), its index in
-    /// the others. Empty if the value is unknown.
+    /// The text of a value. The lowest three bits of `id` (`FValueId`) are the kind of the value;
+    /// the other bits are its index. Empty if the value is unknown.
     fn value(&self, id: u32, names: &[Cow<'_, str>]) -> String {
         let at = (id >> 3) as usize;
         let name = |name: Option<&Name>| name.map(|name| text(names, *name));

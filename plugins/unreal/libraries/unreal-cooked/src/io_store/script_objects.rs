@@ -1,5 +1,5 @@
-//! Reads the script objects of a packaged game: native classes and their objects, which packages
-//! name by a hash. They are in `global.utoc`.
+//! Reads the script objects of a packaged game: native classes and their objects. Packages refer to
+//! script objects by a hash. The script objects are in `global.utoc`.
 
 use crate::{Fault, names};
 use std::{borrow::Cow, collections::HashMap};

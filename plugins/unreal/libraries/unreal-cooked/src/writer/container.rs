@@ -15,12 +15,12 @@ const NONE: u64 = u64::MAX;
 /// A container under construction.
 #[derive(Clone, Debug)]
 pub struct Container {
-    /// Version of the table of contents. Versions below 4 are those of 4.26 and 4.27.
+    /// Version of the table of contents. Unreal Engine 4.26 and 4.27 write versions below 4.
     pub version: u8,
     /// Version of the container header.
     pub header_version: u32,
-    /// The compression method that the blocks state. The blocks are compressed only if it is
-    /// `Zlib`.
+    /// The compression method that the blocks state. The blocks are compressed only if the method
+    /// is `Zlib`.
     pub method: Option<&'static str>,
     /// Whether the container states that it is encrypted. The data are never encrypted.
     pub encrypted: bool,

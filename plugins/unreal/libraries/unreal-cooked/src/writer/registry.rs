@@ -205,7 +205,7 @@ impl DraftRegistry {
             } else {
                 writer.count(needs.len());
                 list(&mut writer);
-                // Five bits for each dependency: hard and game, or game alone.
+                // Five bits for each dependency: the properties hard and game, or game alone.
                 let bits = needs
                     .iter()
                     .enumerate()

@@ -95,7 +95,7 @@ fn numbered(graphs: &[Graph]) -> Vec<(GraphKey<'_>, &Graph)> {
     keyed
 }
 
-/// The GUIDs that several nodes of one of the graphs have: copies of a node.
+/// The GUIDs that several nodes of the same graph have. Copies of a node may share its GUID.
 fn copied_guids(graphs: [&Graph; 2]) -> HashSet<Guid> {
     let mut copied = HashSet::new();
     for graph in graphs {
@@ -117,7 +117,7 @@ fn label(node: &Node) -> String {
     format!("{title} ({})", node.name)
 }
 
-/// The pins of a node with their types. A value is added only if nothing is linked.
+/// The pins of a node with their types. The value of a pin is included only if nothing is linked to the pin.
 fn pins(node: &Node) -> BTreeMap<String, String> {
     let mut pins = BTreeMap::new();
     for pin in &node.pins {

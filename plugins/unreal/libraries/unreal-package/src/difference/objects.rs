@@ -181,7 +181,7 @@ fn payload<'a>(version: &Package<'a>) -> Option<&'a [u8]> {
     version.bytes_of(end, len).filter(|bytes| !bytes.is_empty())
 }
 
-/// Maximum size, in bytes, of data that count as none if all bytes are 0: an empty list, or a flag that is not set.
+/// Data of at most this many bytes count as none if all bytes are 0: they are an empty list, or a flag that is not set.
 const MAX_EMPTY_BYTES: usize = 16;
 
 /// The data of an object that only its class can read; `None` for data that count as none.

@@ -37,7 +37,7 @@ impl<'a> Package<'a> {
             .collect()
     }
 
-    /// The role of each graph, by the list of the Blueprint that contains the graph.
+    /// The role of each graph. A Blueprint has one list of graphs for each role.
     pub(crate) fn roles(&self) -> HashMap<Index, &'static str> {
         let header = &self.header;
         let mut roles = HashMap::new();

@@ -8,8 +8,9 @@ const MIN_DIGITS: usize = 4;
 /// Prefixes of class names that are left out of the nodes' names.
 const PREFIXES: &[&str] = &["MaterialExpression", "K2Node_", "AnimGraphNode_"];
 
-/// Short names for nodes: the first digits of their GUIDs, as many as make the names unique. A node
-/// keeps its own name if it has no GUID, or if another node has the same GUID, as copies may.
+/// Short names for nodes: the first digits of their GUIDs, as many digits as make the names unique.
+/// A node keeps its own name if it has no GUID, or if another node has the same GUID. Copies of a
+/// node may share its GUID.
 pub fn ids(nodes: &[Node]) -> Vec<String> {
     let mut counts: HashMap<Guid, usize> = HashMap::new();
     nodes.iter().for_each(|node| *counts.entry(node.guid).or_default() += 1);

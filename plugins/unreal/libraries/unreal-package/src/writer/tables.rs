@@ -33,7 +33,7 @@ impl DraftPackage {
         // This pass adds the names that the tables use, before the names are counted.
         draft.table_pieces(&[], 0, Places::default());
         let mut places = Places::default();
-        // Sizes do not depend on offsets, so that the second pass is right.
+        // The sizes of the tables do not depend on offsets, so the offsets are right after the second pass.
         for _ in 0..2 {
             let pieces = draft.table_pieces(&bodies, 0, places);
             places = pieces.1;
@@ -77,7 +77,7 @@ impl DraftPackage {
         bodies
     }
 
-    /// The parts before the objects, which begin at `start`; and the offset of each part.
+    /// The parts of the file before the objects, and the offset of each part. The objects begin at `start`.
     fn table_pieces(
         &mut self,
         bodies: &[(ByteWriter, (usize, usize))],

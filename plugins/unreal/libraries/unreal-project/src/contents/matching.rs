@@ -71,7 +71,7 @@ impl Matching {
         let (mut at, mut number) = (0, 0);
         while let Some(window) = text.get(at..at + needle.len()) {
             if window.eq_ignore_ascii_case(needle) {
-                // The window may lie within one string, or across the end of a string.
+                // A window that lies across the end of a string is not a match.
                 let ends = strings.ends.get(number..).unwrap_or_default();
                 number += ends.partition_point(|end| *end as usize <= at);
                 let end = strings.ends.get(number).map_or(text.len(), |end| *end as usize);

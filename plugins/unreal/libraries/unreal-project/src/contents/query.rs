@@ -243,7 +243,8 @@ impl<'c> Search<'c> {
         }
         let names = (title, owner);
         if let Some((kind, word, text)) = action {
-            // If it matches as a node too, it is already counted as one. It is listed only once.
+            // If the title, class, comment or name matches as well, the node is already counted as a node. It is listed
+            // only once.
             let is_listed_as_node = part.is_some() && self.wanted & ContentKind::Node.bit() != 0;
             self.count(kind);
             if is_listed_as_node || self.wanted & kind.bit() != 0 {

@@ -91,8 +91,9 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether the operator allows a tool: a pattern of the setting `epic-tools` fits its full name, or the last part of
-/// its toolset's name with its own name, such as `AssetTools.delete`. In a pattern, `*` stands for any text.
+/// Whether a pattern of the operator's setting `epic-tools` allows a tool. A pattern fits the tool's full name, or a
+/// short name such as `AssetTools.delete`, which has only the last part of the toolset's name. In a pattern, `*` stands
+/// for any text.
 pub fn is_granted(toolset: &str, tool: &str) -> bool {
     let setting = settings::get("epic-tools").unwrap_or_default();
     let patterns = setting.split([',', ' ']).map(str::trim).filter(|pattern| !pattern.is_empty());

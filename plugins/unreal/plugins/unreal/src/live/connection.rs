@@ -183,7 +183,7 @@ impl EditorConnection<'_> {
             Reason::Code(code) => self.of_code(code, limit),
             Reason::GivenUp if late => Fault::Busy(url(), limit),
             Reason::GivenUp => match self.request.remaining() {
-                // Near its deadline, a call counts as cancelled, although nobody cancelled it.
+                // Near its deadline, the host reports a call as cancelled, although nobody cancelled it.
                 Some(left) if left <= RESERVE * 4 => Fault::Busy(url(), limit),
                 Some(_) | None => Fault::Cancelled,
             },

@@ -137,8 +137,8 @@ pub fn forget(url: &str) {
     cache::set(&key(url), b"", Duration::from_millis(1));
 }
 
-/// Notifies clients when an editor appears or disappears, since resources depend on it. A busy
-/// editor has not disappeared.
+/// Notifies clients when an editor appears or disappears, since the resources depend on the editor.
+/// A busy editor has not disappeared.
 fn note_presence(wire: EditorConnection<'_>, is_there: bool, is_busy: bool) {
     if is_busy {
         return;

@@ -89,7 +89,7 @@ pub fn of_editor(path: &str, theirs: Option<&str>, ours: &Path) -> PathBuf {
         (same_letters(start, &theirs) && rest.starts_with('/')).then(|| rest[1..].to_owned())
     });
     match within {
-        // The folders above the project may be written in another case here.
+        // On this disk, the folders above the project may be written in another case.
         Some(rest) => ours.join(rest),
         None if ours.starts_with("/mnt") => {
             format!("/mnt/{}{rest}", letter.to_ascii_lowercase()).into()

@@ -242,8 +242,8 @@ impl Question {
     }
 }
 
-/// The warning about a call that asks for only one strength, since Epic's server does not tell
-/// strengths.
+/// The warning that both kinds of dependencies are listed. Epic's server does not tell kinds, so
+/// the warning belongs to each call that asks for only one kind.
 fn unknown_strengths(editor: &Editor<'_>, hard: bool, soft: bool) -> Option<String> {
     (editor.seen.kind == Kind::Epic && hard != soft).then(|| {
         "Epic's server does not say which of them are hard: both kinds are listed".to_owned()

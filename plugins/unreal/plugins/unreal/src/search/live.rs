@@ -3,7 +3,7 @@
 use super::*;
 use crate::live::{Kind, classes, names::AssetName, value::Reply};
 
-/// Maximum number of assets whose class is asked for one by one.
+/// Maximum number of assets for which the editor is asked for the class. Each asset takes a message.
 const MAX_CLASSES: usize = 50;
 
 /// The Blueprints that the editor finds.

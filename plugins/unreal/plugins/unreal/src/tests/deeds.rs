@@ -202,7 +202,7 @@ fn only_allowed_tools_of_the_editor_are_called() {
         let fault = fails::<CallEditorTool>(&all(), &game, of(toolset, tool));
         assert!(fault.contains("is not called") || fault.contains("no toolset"), "{fault}");
     }
-    // For a tool that is not known to only read, the user is asked, with its arguments.
+    // Before a call of a tool that may change something, the user is asked. The question shows the arguments.
     for (toolset, tool) in [(app, "SetContentBrowserPath"), ("MyGame.MyToolset", "GetPlayers")] {
         let mut call = of(toolset, tool);
         call["arguments"] = json!({ "Path": "/Game" });

@@ -120,7 +120,7 @@ fn a_long_graph_comes_as_an_outline_and_then_in_pages() {
         }
     }
     assert!(whole.ends_with(&pages) && count > 1, "{count}");
-    // The same holds for nodes, with at most about 2,000 tokens on a page.
+    // With `json`, all pages together have all nodes, and a page has at most about 2,000 tokens.
     let (mut names, mut count) = (Vec::new(), 0);
     loop {
         let page = long(json!({ "format": "json", "offset": names.len() }));

@@ -65,7 +65,7 @@ fn the_editor_answers_as_the_files_do() {
         let editor = game.editor(server);
         let (near, far) = (host(&editor, server), Rehearsal::new());
         fn same<T: Tool>(near: &Rehearsal, far: &Rehearsal, game: &Game, arguments: Value) {
-            // The rehearsal made last on a thread provides the settings.
+            // The `Rehearsal` that was entered last on a thread provides the settings.
             let live = {
                 near.enter();
                 live::<T>(near, game, arguments.clone())
@@ -306,7 +306,7 @@ fn answers_arrive_in_any_pieces_and_may_be_long() {
 
 #[test]
 fn the_editor_is_asked_for_each_package_of_a_tree_once() {
-    // Each package needs the next two: the paths to the last one grow exponentially.
+    // Each package needs the next two, so the number of paths to the last package grows exponentially.
     let name = |number: usize| format!("/Game/Chain/BP_{number:02}");
     let chain = |length: usize| {
         let game = Game::empty();
@@ -370,7 +370,7 @@ fn one_of_two_editors_answers_or_else_the_files() {
     let states: Vec<&str> = texts(&status["editors"], "state");
     assert_eq!(states, ["ready", "ready"], "{status}");
     live::<QueryAsset>(&both(), &game, json!({ "assetPath": DOOR }));
-    // The first has another project: the second answers.
+    // If the first editor has another project open, the second editor answers.
     plugin.open("/elsewhere/MyGame");
     let before = epic.arrived().len();
     live::<QueryAsset>(&both(), &game, json!({ "assetPath": "/Game/Lonely" }));
@@ -412,7 +412,7 @@ fn messages_to_an_editor_have_pauses_between_them() {
     let arrived = editor.arrived();
     assert!(arrived.len() >= 4, "it is asked who it is first: {arrived:?}");
     for pair in arrived.windows(2) {
-        // The machine's load never shortens a pause.
+        // A busy machine can lengthen a pause and cannot shorten it.
         assert!(pair[1].at - pair[0].at >= std::time::Duration::from_millis(80), "{pair:?}");
     }
     let near = host(&editor, Server::Plugin).setting("editor-pause-ms", "soon");

@@ -74,7 +74,7 @@ const CONFIGURATION: &[&str] = &[
 ];
 /// The text of the files says in its first line that it is reconstructed.
 const TEXT: &[&str] = &["/content"];
-/// Only the files' text is counted.
+/// Only the text from the files has statistics (`told`).
 const COUNTED_TEXT: &[&str] = &["/content", "/told"];
 /// Only the files tell the file of an asset.
 const FILE: &[&str] = &["/file"];

@@ -15,10 +15,10 @@ use std::{
 /// The folder of the project.
 const PROJECT: &str = "D:/Games/MyGame";
 
-/// All threads share one working directory.
+/// Held by the test that uses the working directory, which all threads share.
 static WORKING_DIRECTORY: Mutex<()> = Mutex::new(());
 
-/// A game on a drive. Its end restores the working directory.
+/// A game on a drive. When the value is dropped, the working directory is restored.
 struct Drive {
     game: Game,
     before: PathBuf,
@@ -125,7 +125,7 @@ fn an_editor_on_windows_gets_paths_with_its_drive() {
     let answer = live::<BatchExportAssets>(&near, game, export);
     assert_eq!(answer["exportedPaths"], json!([format!("{out}/BP_Door.t3d")]), "{answer}");
     assert!(game.held().join("D:/Games/MyGame/Out/BP_Door.t3d").is_file());
-    // A folder that is on no drive cannot be found there.
+    // The editor cannot find a folder that is on no drive.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let file = elsewhere.path().join("door.png");
     fs::write(&file, PNG).expect("it can be written");
@@ -147,7 +147,7 @@ fn assets_of_an_editor_on_windows_are_those_of_the_files() {
     let offline = host(&editor, Server::NewerPlugin).setting("mode", "offline");
     let files = ask::<SearchAssets>(&offline, game, wanted);
     assert_eq!(found["assets"], files["assets"]);
-    // The folders of the answer are those of this machine, which every tool takes.
+    // The answer has the paths of folders on this machine, which every tool accepts.
     let near = host(&editor, Server::NewerPlugin);
     let config = live::<ProjectConfig>(&near, game, json!({}));
     let content = config["paths"]["projectContentDir"].as_str().expect("it is text");

@@ -74,7 +74,7 @@ pub fn send_within(sent: &Sent, patience: Duration) -> Result<Page, Reason> {
 }
 
 fn reason(kind: ErrorKind) -> Reason {
-    // The kind depends on the system.
+    // The operating system determines which of these kinds a timeout has.
     if matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut) {
         return Reason::Code(ErrorCode::ConnectionReadTimeout);
     }

@@ -41,7 +41,7 @@ fn an_editor_that_does_not_tell_its_project_is_only_read() {
     let name = game.path().file_name().expect("it has one").to_string_lossy().into_owned();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);
-    // Many projects can have the last name of a relative path.
+    // Several projects can have the folder name at the end of a relative path.
     for log in ["", "/var/log/unreal.log", "../../../MyGame/Saved/Logs/MyGame.log"] {
         editor.tell_project(&format!("../../../{name}/"), log);
         let answer = live::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
@@ -54,7 +54,7 @@ fn an_editor_that_does_not_tell_its_project_is_only_read() {
         let fault = fails::<ConsoleCommand>(&near, &game, json!({ "command": "stat fps" }));
         assert!(fault.contains("does not report the absolute folder"), "{fault}");
     }
-    // A relative path with another last name belongs to another project.
+    // A relative path with another folder name at its end belongs to another project.
     editor.tell_project("../../../Other/", "");
     let near = host(&editor, Server::Plugin);
     let answer = ask::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
@@ -154,7 +154,7 @@ fn lies_of_epic_s_server() -> Vec<Lie> {
 #[test]
 fn malformed_answers_are_warnings_and_the_files_answer() {
     let game = Game::new();
-    // The older plugin has no tools for dependencies, and counts no results of further pages.
+    // The older plugin has no tools for dependencies, and its answers have no total number of results.
     let mut older = lies_of_the_plugin();
     older.retain(|(tool, ..)| !tool.starts_with("get_asset_"));
     for (_, results, _) in &mut older {
