@@ -46,3 +46,4 @@ pub use relations::{Broken, Relation, Relations, TreeNode, Unused};
 pub use search::{AssetQuery, BlueprintQuery, Hit, Matched};
 pub use source_control::SourceControl;
 pub use strings::Id;
+pub use walk::{MAX_FOLDER_DEPTH, MAX_PACKAGE_FOLDERS, MAX_PACKAGES};

@@ -7,11 +7,11 @@ use crate::{
 use std::path::Path;
 
 /// Maximum number of packages of a project.
-pub const MAX_FILES: usize = 200_000;
-/// Maximum number of folders that are listed.
-const MAX_FOLDERS: usize = 50_000;
-/// Maximum depth of folders.
-const MAX_DEPTH: usize = 48;
+pub const MAX_PACKAGES: usize = 200_000;
+/// Maximum number of folders of a project that are listed.
+pub const MAX_PACKAGE_FOLDERS: usize = 50_000;
+/// Maximum depth of folders beneath the folder of a mount point.
+pub const MAX_FOLDER_DEPTH: usize = 48;
 
 /// A file with the extension of a package.
 pub struct File {
@@ -86,7 +86,7 @@ impl Walk {
         let open = disk.folder(&path);
         let changed = open.stat("").map_or(0, |found| found.modified);
         let entries = open.list().ok()?;
-        if depth > MAX_DEPTH || self.folders.len() >= MAX_FOLDERS {
+        if depth > MAX_FOLDER_DEPTH || self.folders.len() >= MAX_PACKAGE_FOLDERS {
             self.cut = true;
             return None;
         }
@@ -109,7 +109,7 @@ impl Walk {
                 self.links += usize::from(entry.kind == Kind::Link);
                 continue;
             };
-            if self.files.len() >= MAX_FILES {
+            if self.files.len() >= MAX_PACKAGES {
                 self.cut = true;
                 return None;
             }

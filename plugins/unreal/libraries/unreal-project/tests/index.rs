@@ -6,8 +6,8 @@ use std::{fs, time::Duration};
 use support::{Folder, bp, fresh, game, index};
 use unreal_package::writer::{Profile, blueprint};
 use unreal_project::{
-    AssetQuery, BlueprintQuery, Checked, CppClasses, Index, Relations, State, TrustPolicy, find,
-    refresh,
+    AssetQuery, BlueprintQuery, Checked, CppClasses, Index, MAX_FOLDER_DEPTH, Relations, State,
+    TrustPolicy, find, refresh,
 };
 
 #[test]
@@ -81,6 +81,24 @@ fn removed_links_are_no_longer_counted() {
     let walked = first.walked;
     let again = fresh(&project, Some(first), walked, never);
     assert_eq!((again.checked, again.read, again.index.links_left_out), (Checked::Files, 0, 0));
+}
+
+#[test]
+fn folders_below_the_depth_limit_are_missing_and_the_index_says_so() {
+    let (folder, project) = game();
+    let put = |depth: usize, name: &str| {
+        let path = format!("{}{name}", "d/".repeat(depth));
+        let package = format!("/Game/{path}");
+        folder.put(&format!("Content/{path}.uasset"), bp(&package, "/Script/Engine.Actor"));
+        package
+    };
+    let deepest = put(MAX_FOLDER_DEPTH, "Deepest");
+    let whole = fresh(&project, None, 0, TrustPolicy::default()).index;
+    assert!(!whole.cut && whole.find(&deepest).is_some());
+    let too_deep = put(MAX_FOLDER_DEPTH + 1, "TooDeep");
+    let cut = fresh(&project, None, 0, TrustPolicy::default()).index;
+    assert!(cut.cut && cut.find(&deepest).is_some() && cut.find(&too_deep).is_none());
+    assert!(Index::from_bytes(&cut.to_bytes()).expect("it was just stored").cut);
 }
 
 #[test]

@@ -10,8 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 use unreal_project::{
-    Checked, CppClasses, Index, NoProject, Opened, Project, State, TrustPolicy, find, find_among,
-    now, refresh,
+    Checked, CppClasses, Index, MAX_FOLDER_DEPTH, MAX_PACKAGE_FOLDERS, MAX_PACKAGES, NoProject,
+    Opened, Project, State, TrustPolicy, find, find_among, now, refresh,
 };
 
 /// Time limit for reading many files in one call: by default, the host ends computation after 20 s.
@@ -184,7 +184,10 @@ fn go_on<'r>(
 fn warnings(project: &Project, index: &Index) -> Vec<String> {
     let mut warnings = project.warnings.clone();
     if index.cut {
-        warnings.push("the project has more packages than are indexed (200000)".to_owned());
+        warnings.push(format!(
+            "packages are missing in the index, which has at most {MAX_PACKAGES} packages of \
+             {MAX_PACKAGE_FOLDERS} folders, nested at most {MAX_FOLDER_DEPTH} deep"
+        ));
     }
     if index.links_left_out > 0 {
         let number = index.links_left_out;

@@ -71,22 +71,25 @@ impl Risk {
     }
 }
 
-/// The words of a name such as `GetNodeInfo` or `get_node_info`, in lower case.
+/// The words of a name such as `GetNodeInfo` or `get_node_info`, in lower case. An acronym is a word: the words of
+/// `IsPIERunning` are `is`, `pie` and `running`.
 fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut after_small = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() {
-            after_small = false;
-            words.push(String::new());
-            continue;
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut previous = None;
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        let after_small = previous.is_some_and(|previous: char| !previous.is_uppercase());
+        let before_small = chars.peek().is_some_and(|next| next.is_lowercase());
+        if !c.is_alphanumeric() || (c.is_uppercase() && (after_small || before_small)) {
+            words.push(std::mem::take(&mut word));
         }
-        match words.last_mut().filter(|_| !(c.is_uppercase() && after_small)) {
-            Some(word) => word.extend(c.to_lowercase()),
-            None => words.push(c.to_lowercase().collect()),
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
         }
-        after_small = !c.is_uppercase();
+        previous = Some(c);
     }
+    words.push(word);
     words.retain(|word| !word.is_empty());
     words
 }
@@ -171,10 +174,31 @@ mod tests {
             (APP, "ExecuteConsoleCommand"),
             ("MyGame.Tools", "run_python"),
             ("MyGame.Tools", "ExecuteToolScript"),
+            // A word may follow an acronym.
+            (APP, "GetHTTPScript"),
+            (APP, "ListUIConsole"),
             (ASSETS, "write_file"),
             ("consoletoolset.X", "Get"),
         ] {
             assert_eq!(Risk::of(toolset, tool), Risk::Denied, "{tool}");
+        }
+    }
+
+    #[test]
+    fn words_of_names() {
+        for (name, expected) in [
+            ("GetNodeInfo", "get node info"),
+            ("get_node__info", "get node info"),
+            ("IsPIERunning", "is pie running"),
+            ("GetHTTPScript", "get http script"),
+            ("SearchCVars", "search c vars"),
+            ("StartPIE", "start pie"),
+            ("Get2DAsset", "get2 d asset"),
+            ("get-Ärger", "get ärger"),
+            ("_", ""),
+            ("", ""),
+        ] {
+            assert_eq!(words(name).join(" "), expected, "{name}");
         }
     }
 
