@@ -56,7 +56,8 @@ fn language(folder: &Path) -> String {
     )
 }
 
-/// The files at a path, as Rust source: each with its path beneath `base` and its text. `gitignore` is `.gitignore`.
+/// The files at a path, as Rust source: each with its path beneath `base` and its text. A template's file `gitignore`
+/// becomes `.gitignore`.
 fn files(base: &Path, path: &Path) -> String {
     println!("cargo::rerun-if-changed={}", path.display());
     if path.is_dir() {

@@ -27,7 +27,7 @@ pub enum DescribeError {
     /// The WIT files cannot be read. The text comes from the parser.
     #[error("reading the WIT files: {0}")]
     Wit(String),
-    /// The WIT files describe no function.
+    /// No function of the WIT files has a comment.
     #[error(
         "no function of the WIT files has a comment\n  hint: write `/// …` above each function"
     )]
@@ -86,7 +86,7 @@ fn count(package: &Value) -> usize {
     of(&package["interfaces"], "funcs") + of(&package["worlds"], "func_exports")
 }
 
-/// The component without its sections of this name.
+/// The component without the sections that have the name [`SECTION`].
 fn without_comments(component: &[u8]) -> Result<Vec<u8>, DescribeError> {
     let mut rest = component.strip_prefix(COMPONENT).ok_or(DescribeError::NoComponent)?;
     let mut bytes = COMPONENT.to_vec();

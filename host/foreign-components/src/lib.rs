@@ -92,8 +92,8 @@ pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>,
     (tools, others)
 }
 
-/// Whether a function is the one with which `componentize-py` starts Python while it makes a component. The component still
-/// exports it, although nobody can use it.
+/// Whether this is the function with which `componentize-py` starts Python while it makes the component. The component
+/// still exports the function, although nobody can use it.
 fn is_start_of_python<'a>(
     interface: &str,
     function: &str,

@@ -198,7 +198,7 @@ fn read_payload(ty: Option<Type>, value: &Value) -> Result<Option<Box<Val>>, Val
     ty.map(|ty| read(&ty, value).map(Box::new)).transpose()
 }
 
-/// The name and the value of a case: the name alone, or an object with one member of that name.
+/// Reads a case, which is its name alone, or an object with one member of this name. Returns the name and the value.
 fn case(value: &Value) -> Option<(&str, Option<&Value>)> {
     match value {
         Value::String(name) => Some((name, None)),

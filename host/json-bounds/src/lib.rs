@@ -1,13 +1,13 @@
 //! Measures, before a JSON message is parsed, how much memory the parsed message would need.
 //!
-//! A parsed message takes far more memory than its text: two bytes of `[0,0,…]` become a value of 72 bytes.
-//! [`Scan`] reads the text once, in pieces of any size, without allocation and without recursion. A scan counts what a
-//! parser would allocate for, and measures how deep the message is nested. For refusals, which have the id of the
-//! request, a scan also finds the members `id`, `method`, `result` and `error` of a JSON-RPC message. [`scan`] scans a
-//! complete message.
+//! A parsed message takes far more memory than its text: two bytes of `[0,0,…]` become a value of 72 bytes. [`Scan`]
+//! reads the text once, in pieces of any size, without allocation and without recursion. A scan counts what a parser
+//! would allocate for, and measures how deep the message is nested. A scan also finds the members `id`, `method`,
+//! `result` and `error` of a JSON-RPC message, because the refusal of a request has to contain the request's `id`.
+//! [`scan`] scans a complete message.
 //!
 //! The scan does not validate: a parser may refuse a message that the scan accepts. For a text that is not JSON, the
-//! scan counts at least as much as a parser allocates before its error.
+//! scan counts at least as much as a parser allocates before it fails.
 
 mod members;
 mod outline;

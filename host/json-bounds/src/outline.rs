@@ -97,7 +97,7 @@ impl Outline {
         matches!(self.members.method, MemberValue::Text(_))
     }
 
-    /// Whether the `method` of the message is this one, however it is escaped. Of several members `method`, the
+    /// Whether the `method` of the message is `name`, however the message escapes it. Of several members `method`, the
     /// last counts.
     pub fn is_method(&self, name: &str) -> bool {
         match &self.members.method {

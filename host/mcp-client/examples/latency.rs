@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// Number of calls before the measurement begins.
 const WARM_UP: usize = 200;
 
-/// Number of calls over one connection before it is the turn of the other one.
+/// Number of calls in one turn, over the upstream or over the pipe.
 const TURN: usize = 100;
 
 /// Number of concurrent requests when throughput is measured.

@@ -207,9 +207,9 @@ impl Calls {
         Some(asks.swap_remove(place).1)
     }
 
-    /// Handles a message that was not read because it has more than `most` bytes. If it is an answer on a shared
-    /// channel, its id could not be read, and exactly one request is in flight, the answer belongs to this request.
-    /// Returns the messages that have to be sent to the upstream.
+    /// Handles a message that was not read because it has more than `most` bytes: see [`Self::not_read`]. If exactly
+    /// one request is in flight, an answer on a shared channel without a readable id belongs to this request. Returns
+    /// the messages that have to be sent to the upstream.
     pub(crate) fn too_large(
         &self,
         unread: UnreadMessage,
@@ -405,9 +405,9 @@ impl OpenRequests {
         Some(call)
     }
 
-    /// The request that a message belongs to. On a shared channel, a message names no request. It belongs to the newest
-    /// request if all requests in flight are of one session, and otherwise to none. Requests of the host itself do not
-    /// count.
+    /// The request that a message belongs to. On a shared channel, a message names no request. If all requests in
+    /// flight are of one session, the message belongs to the newest of these requests. Otherwise, it belongs to no
+    /// request. Requests of the host itself do not count.
     fn whose(&mut self, origin: Origin) -> Option<&mut OpenRequest> {
         let id = match origin {
             Origin::Request(id) => id,

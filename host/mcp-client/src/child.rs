@@ -19,7 +19,8 @@ use crate::lines::{Line, Lines};
 use crate::process_group::Group;
 use crate::text::{self, LogLimiter};
 
-/// Time limit for a child to end after each step: its stdin was closed, it was asked to end, it was killed.
+/// Time limit for a child to end after each step: closing its stdin, sending `SIGTERM`, and ending its process group or
+/// job.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Maximum length of a line of stderr, in bytes. The text of a longer line is not shown.

@@ -37,9 +37,9 @@ pub struct ClientSettings {
     /// The client capabilities. By default: sampling, elicitation by form and by URL, and roots that may change.
     pub capabilities: Object,
     /// The program that starts the children, usually this program itself. On Linux, the children then end with this
-    /// process, even if this process is killed. If its first argument is [`SUBCOMMAND`](crate::SUBCOMMAND), the
-    /// launcher has to call [`become_upstream`](crate::become_upstream). `None`: children are started directly, and
-    /// `confine` is refused.
+    /// process, even if this process is killed. A launcher whose first argument is [`SUBCOMMAND`](crate::SUBCOMMAND)
+    /// has to call [`become_upstream`](crate::become_upstream). `None`: children are started directly, and `confine` is
+    /// refused.
     pub launcher: Option<PathBuf>,
     /// The folder of the logins, with a file for each server. `None`: logins are kept in memory.
     pub logins: Option<PathBuf>,

@@ -47,7 +47,7 @@ pub enum DefinitionError {
     /// An environment variable cannot have this name, or this value.
     #[error("`env`: the name or the value of the variable {0:?} is not valid")]
     Variable(String),
-    /// The address is not a URL. The message does not repeat it, because it may contain a password.
+    /// The address is not a URL. The message does not repeat the address, because it may contain a password.
     #[error("`url` is not a URL")]
     Url(#[source] url::ParseError),
     /// The scheme of the address is not `http` or `https`.

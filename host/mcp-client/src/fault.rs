@@ -43,7 +43,7 @@ pub enum FaultCause {
     Protocol(Box<str>),
     /// The upstream answered with this HTTP status and this text.
     Refused(u16, Box<str>),
-    /// This number of requests, the maximum, already wait for answers of the upstream.
+    /// Too many requests already wait for answers of the upstream. The number is the maximum.
     Busy(usize),
     /// The host has closed the connection to the upstream.
     Closed,

@@ -150,7 +150,7 @@ async fn begin(
 
 enum DiscoverResult {
     Modern(Peer),
-    /// The upstream supports our revision, but refused it. It has to be asked again.
+    /// The upstream supports our revision, but refused it. The request has to be sent again.
     Again,
     NotModern(String),
 }

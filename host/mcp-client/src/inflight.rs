@@ -13,8 +13,8 @@ use crate::message::{Object, RpcError, object};
 use crate::shared::Shared;
 use crate::wire::{Era, PendingRequest, ended};
 
-/// Maximum time of a request that is no subscription, however much progress it reports. A longer timeout in
-/// `[upstreams.NAME]` replaces it.
+/// Maximum time of a request, even if the request reports progress. Subscriptions have no maximum time. A longer
+/// timeout in `[upstreams.NAME]` replaces this maximum.
 const MAX_DURATION: Duration = Duration::from_secs(10 * 60);
 
 /// A request to an upstream.
@@ -22,8 +22,8 @@ const MAX_DURATION: Duration = Duration::from_secs(10 * 60);
 pub struct UpstreamRequest {
     /// The method, such as `tools/call`.
     pub method: String,
-    /// The parameters. Tools and prompts have the names that the upstream gave them. A progress token in `_meta` is
-    /// that of the caller: the upstream gets another one.
+    /// The parameters. Tools and prompts have the names that the upstream gave them. A progress token in `_meta` is the
+    /// caller's; the upstream gets another token.
     pub params: Object,
     /// The session of the caller. Questions of the upstream reach no other session.
     pub session: Arc<str>,

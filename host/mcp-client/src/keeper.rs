@@ -123,7 +123,7 @@ pub(crate) fn startable(program: &Path) -> PathBuf {
     found.unwrap_or_else(|| program.to_owned())
 }
 
-/// Whether a process is still the parent of this one.
+/// Whether a process is still the parent of this process.
 #[cfg(target_os = "linux")]
 fn is_parent(process: i32) -> bool {
     rustix::process::getppid().is_some_and(|now| now.as_raw_nonzero().get() == process)
@@ -261,8 +261,8 @@ mod linux {
         }
     }
 
-    /// Kills all descendants. A process whose parent was killed becomes a child of this one, and the next pass of the
-    /// loop finds it.
+    /// Kills all descendants. A process whose parent was killed becomes a child of this process, and the next pass of
+    /// the loop finds it.
     fn end_all() {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
@@ -278,7 +278,7 @@ mod linux {
         }
     }
 
-    /// The child processes of this one.
+    /// The child processes of this process.
     fn children() -> Vec<Pid> {
         let me = process::getpid().as_raw_nonzero().get();
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -300,7 +300,7 @@ mod linux {
             let _no_core = process::setrlimit(process::Resource::Core, none);
             if let Some(named) = Signal::from_named_raw(signal) {
                 let _ends = process::kill_process(process::getpid(), named);
-                // A signal that this process handles does not end it. It then exits with the status below.
+                // A signal that this process handles does not end it. This process then exits with the status below.
                 std::thread::sleep(Duration::from_millis(10));
             }
             std::process::exit(128 + signal);

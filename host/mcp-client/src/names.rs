@@ -1,4 +1,4 @@
-//! Makes names that every client accepts for items whose own names some clients reject.
+//! Makes legal names, which every client accepts, for items whose own names some clients reject.
 
 use std::collections::HashSet;
 
@@ -24,9 +24,9 @@ impl Names {
         Self { taken: originals.filter(|name| is_legal(name)).map(str::to_owned).collect() }
     }
 
-    /// A legal name for an illegal one. Each illegal character becomes `_`. Then follow `-` and the first 8 digits of
-    /// the name's digest. If this result is taken, 16 or 32 digits are used. `None`: all three results are taken, which
-    /// does not happen by accident.
+    /// A legal name for an illegal one. Each illegal character becomes `_`, a long name is cut, and `-` and the first 8
+    /// digits of the name's digest are added. If another item has this result, 16 or 32 digits are added instead.
+    /// `None`: all three results are taken, which does not happen by accident.
     pub(crate) fn instead_of(&mut self, original: &str) -> Option<String> {
         let digest = hex(&Sha256::digest(original));
         [8, 16, 32].into_iter().find_map(|length| {

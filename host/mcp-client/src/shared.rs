@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     pub(crate) follower: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) end: CancellationToken,
     /// Starts the background tasks of a new connection. It is a function pointer, because the modules of these tasks
-    /// depend on this one.
+    /// depend on this module.
     on_connect: fn(&Arc<Shared>, &Arc<Connection>),
 }
 

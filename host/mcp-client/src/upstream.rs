@@ -24,7 +24,7 @@ use crate::refresh;
 use crate::shared::{ConnectionState, Shared};
 use crate::wire::Era;
 
-/// Maximum number of notices that wait for a receiver. A receiver that is slower loses the oldest.
+/// Maximum number of notifications that wait for a receiver. A receiver that is too slow loses the oldest ones.
 const NOTICES: usize = 256;
 
 /// An upstream server. Clones share one connection. When the last clone is dropped, the connection ends, and its
@@ -48,12 +48,12 @@ pub enum UpstreamState {
     },
     /// The last attempt to connect failed.
     Resting {
-        /// How long no new attempt is made. A later use makes one.
+        /// How long no new attempt is made. The first use after this time makes one.
         again: Duration,
         /// Why the last attempt failed.
         because: String,
     },
-    /// [`Upstream::close`] was called. No use connects again.
+    /// [`Upstream::close`] was called. Later uses do not connect again.
     Closed,
 }
 
@@ -106,8 +106,8 @@ impl Upstream {
     }
 
     /// Subscribes to changes of a resource until the returned value is dropped. The changes are among the
-    /// [notices](Self::notices). Without a connection, the next one makes the subscription. An upstream that does not
-    /// support subscriptions gets none.
+    /// [notices](Self::notices). If there is no connection, the subscription is made on the next connection. An
+    /// upstream that does not support subscriptions is not asked.
     #[must_use]
     pub fn watch(&self, uri: &str) -> ResourceSubscription {
         ResourceSubscription::new(self.0.clone(), uri)
@@ -127,7 +127,8 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// A new listing was needed and could not be fetched. The last one stays [`known_listing`](Self::known_listing).
+    /// A new listing was needed and could not be fetched. [`known_listing`](Self::known_listing) still returns the last
+    /// one.
     pub async fn listing(&self) -> Result<Arc<Listing>, Fault> {
         match self.known_listing() {
             Some(listing) if self.0.is_fresh() => Ok(listing),
@@ -147,8 +148,9 @@ impl Upstream {
         }
     }
 
-    /// Takes the listing that an earlier process remembered as the [`known_listing`](Self::known_listing), if none is
-    /// known yet. The upstream is not started. Returns whether the memory holds a failure instead of a listing.
+    /// If no listing is known yet, the listing that an earlier process remembered becomes the
+    /// [`known_listing`](Self::known_listing). The upstream is not started. Returns whether the memory holds a failure
+    /// instead of a listing.
     pub async fn recall(&self) -> bool {
         self.0.recall().await
     }

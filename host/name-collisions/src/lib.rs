@@ -107,7 +107,7 @@ impl Names {
 pub struct SourceNames {
     /// The name of the source.
     pub source: Arc<str>,
-    /// The operator's prefix for the names, followed by `_`.
+    /// The operator's prefix for the names. `_` separates the prefix from the name.
     pub prefix: Option<String>,
     /// The index and the source's own name of each item.
     pub own: Vec<(usize, String)>,

@@ -49,7 +49,7 @@ pub enum CaseError {
     Mistakes(Vec<ConfigError>),
 }
 
-/// Reads the cases of a folder: its files `*.toml`, in the order of their names. They are for the plugin of this name.
+/// Reads the cases of a folder: its files `*.toml`, in the order of their names. The cases are for the plugin `plugin`.
 ///
 /// # Errors
 ///
@@ -118,7 +118,7 @@ impl Case {
         })
     }
 
-    /// The arguments of the call, with the folder of the files.
+    /// The arguments of the call, with `root` in place of [`ROOT`].
     pub fn arguments(&self, root: &str) -> Map<String, Value> {
         let mut arguments = self.arguments.clone();
         arguments.values_mut().for_each(|value| replace_root(value, root));
@@ -145,7 +145,7 @@ impl Case {
     }
 }
 
-/// An error about a configuration, as an error about the case that the configuration is made of.
+/// Turns an error about a configuration into an error about the case from which the configuration was made.
 fn placed(text: &str, plugin: &str, error: ConfigError) -> ConfigError {
     let key = error.key.clone().unwrap_or_default();
     let key = key.strip_prefix(&format!("plugins.{plugin}.")).unwrap_or(&key);

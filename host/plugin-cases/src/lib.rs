@@ -10,5 +10,5 @@ pub use case::{Case, CaseError, read_cases};
 pub use compare::{Difference, Observed, differences};
 pub use file::Expectation;
 
-/// What stands for the folder with the files of a case, in texts of the case and in what is observed.
+/// The placeholder for the folder with the files of a case, in texts of the case and in what is observed.
 pub const ROOT: &str = "{root}";

@@ -54,8 +54,8 @@ pub struct Terms<'a> {
     pub most: u64,
 }
 
-/// Fetches a component. It is complete, has the digests that name it, and meets the operator's requirements for the
-/// source. Nothing is written.
+/// Fetches a component. The component is complete, has the digests that name it, and meets the operator's requirements
+/// for the source. Nothing is written.
 ///
 /// # Errors
 ///
@@ -202,7 +202,7 @@ async fn from_registry(
 ) -> Result<Fetched, SourceError> {
     let mut registry = Registry::at(reference.location.clone(), terms.logins, terms.most)?;
     let artifact = find_manifest(&mut registry, reference).await?;
-    // From here on, everything is requested by digest. So a tag that is moved changes nothing.
+    // From here on, everything is requested by digest, so that a moved tag changes nothing.
     let verified = match demanded {
         Some((pattern, config)) => verify(&mut registry, &artifact, pattern, config).await?,
         None => Verified::NotDemanded,

@@ -1,4 +1,4 @@
-//! The header `WWW-Authenticate` of registries: how a login becomes a token.
+//! Parses the header `WWW-Authenticate`, in which a registry says how requests are authorized.
 
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
@@ -12,7 +12,7 @@ pub(crate) enum Challenge {
     Bearer {
         /// The address that gives tokens.
         realm: String,
-        /// The name of the registry there.
+        /// The registry's name at this address.
         service: Option<String>,
     },
 }

@@ -1,13 +1,12 @@
 //! Components of plugins from files, addresses and OCI registries: fetched, verified and published.
 //!
 //! A component is fetched completely into memory. The sizes and digests that a manifest or the operator names are
-//! checked, and the component meets the operator's requirements for its source ([`SourceConfigs`]). This crate writes
-//! no file.
+//! checked, and the operator's requirements for the source ([`SourceConfigs`]) are enforced. This crate writes no file.
 //!
-//! A server can lead requests elsewhere: with redirects, with the address that gives tokens, and with the addresses
-//! that its name resolves to. Requests go over HTTPS only, to public addresses or to the host that the operator named;
-//! a login goes to the registry that it is for, and to the address that this registry names for tokens. HTTP is for
-//! servers on this machine.
+//! A server can lead requests elsewhere: with redirects, with the address of its token server, and with the IP
+//! addresses to which its name resolves. Therefore, requests go only to public addresses or to the host that the
+//! operator named. They go over HTTPS, except to a server on this machine that the operator named with HTTP. A login
+//! goes only to the registry that it is for, and to the token server that this registry names.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 

@@ -43,7 +43,7 @@ pub(crate) enum Login {
 pub const VARIABLES: [&str; 3] =
     ["PORTCULLIS_REGISTRY", "PORTCULLIS_REGISTRY_USER", "PORTCULLIS_REGISTRY_PASSWORD"];
 
-/// Maximum size of docker's file.
+/// Maximum size of docker's file, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 #[derive(Deserialize, Default)]

@@ -1,4 +1,4 @@
-//! Manifests of artifacts, as the image specification 1.1 defines them.
+//! Manifests of artifacts, as the OCI image specification 1.1 defines them.
 
 use std::collections::BTreeMap;
 

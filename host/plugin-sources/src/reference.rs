@@ -15,7 +15,7 @@ pub(crate) const OCI_HTTP: &str = "oci+http://";
 /// The tag that is meant if none is written.
 const LATEST: &str = "latest";
 
-/// A registry, and a part of it.
+/// A part of a registry: one repository, or all repositories whose names begin with the same text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// The host, with a port if it is not the default port.
@@ -143,7 +143,7 @@ fn is_tag(tag: &str) -> bool {
 }
 
 impl Reference {
-    /// Parses `oci://HOST/REPOSITORY[:TAG][@DIGEST]`. A digest counts more than a tag. Without both, the tag is
+    /// Parses `oci://HOST/REPOSITORY[:TAG][@DIGEST]`. A digest takes precedence over a tag. Without both, the tag is
     /// `latest`.
     ///
     /// # Errors

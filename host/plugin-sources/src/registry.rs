@@ -1,4 +1,5 @@
-//! The API of OCI registries, as the distribution specification 1.1 defines it: manifests, blobs, lists and uploads.
+//! Client of the API of OCI registries, as the OCI distribution specification 1.1 defines it: manifests, blobs, lists
+//! and uploads.
 
 use std::collections::BTreeMap;
 
@@ -148,7 +149,7 @@ impl Registry {
         let challenge = Challenge::of(&answer.headers).ok_or_else(|| {
             wrong("it names neither `Basic` nor `Bearer` with a realm".to_owned())
         })?;
-        // A server that an answer led to gets no login.
+        // A server to which a redirect led gets no login.
         if Origin::of(&answer.url).ok().as_ref() != Some(&self.requests.origin) {
             return Err(wrong(format!("another server demands it, {}", shown(&answer.url))));
         }
@@ -215,7 +216,7 @@ impl Registry {
             _ => return Err(status(&answer)),
         }
         let found = Digest::of(&answer.body);
-        // For a tag, only the registry says which digest it sends.
+        // A tag contains no digest: only the registry's header says which digest it sends.
         let declared =
             answer.headers.get("docker-content-digest").and_then(|value| value.to_str().ok());
         let expected = match version {
@@ -379,7 +380,7 @@ impl Registry {
     }
 }
 
-/// The members that an index has and a manifest has not, or that differ between the two.
+/// The members that tell an index from a manifest.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kind {

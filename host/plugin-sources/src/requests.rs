@@ -15,8 +15,8 @@ use url::Url;
 
 use crate::error::SourceError;
 
-/// Size limit in bytes of manifests, tokens and lists: the size of manifests that registries should accept at least, by the
-/// OCI distribution specification.
+/// Size limit of manifests, tokens and lists, in bytes. By the OCI distribution specification, registries should accept
+/// manifests of at least this size.
 pub(crate) const SMALL: usize = 4 * 1024 * 1024;
 
 /// The limits of requests for manifests, tokens and lists.
@@ -31,9 +31,9 @@ const MAX_REDIRECTS: usize = 5;
 
 const USER_AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
 
-/// Decides where requests may go. If the operator named an `https` origin: by HTTPS to the named host, whatever its address,
-/// and to other hosts with a public address. If the operator named an `http` origin: by HTTP to this origin, which has to
-/// be on this machine, and by HTTPS to other hosts with a public address.
+/// Decides where requests may go. Requests over HTTPS may go to the host of an `https` origin that the operator named,
+/// whatever its address, and to other hosts with a public address. Requests over HTTP may go only to an `http` origin
+/// that the operator named, which has to be on this machine.
 #[derive(Clone)]
 struct NamedHost {
     host: String,
@@ -70,8 +70,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) accept: &'a str,
-    /// The value of the header `Authorization`. It is left out if `url` has another origin than the one that the operator named,
-    /// unless `to_realm` is true.
+    /// The value of the header `Authorization`. The header is left out if the origin of `url` is not the one that the
+    /// operator named, unless `to_realm` is true.
     pub(crate) authorization: Option<HeaderValue>,
     /// Whether `url` is the token server that the registry named as its realm. The token server gets the authorization, whatever
     /// its origin is.

@@ -1,8 +1,8 @@
-//! Signatures as cosign makes them with a key, and SLSA provenance.
+//! Verifies signatures that cosign makes with a key, and SLSA provenance.
 //!
-//! The key is an ECDSA key on the curve P-256, and signs SHA-256 digests. Entries of a transparency log are not read:
-//! the operator has the key. A signature without a key (keyless) needs the log and the roots of trust of its authority,
-//! and is refused.
+//! The key is an ECDSA key on the curve P-256, and signs SHA-256 digests. Entries of a transparency log are not read,
+//! because the operator has the key to verify a signature. A signature without a key (keyless) needs the log and the
+//! roots of trust of its authority, and is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ pub enum SignatureError {
     },
 }
 
-/// The DER of a public key on P-256, up to the point.
+/// The DER encoding of a public key on P-256, up to the point of the curve.
 const P256_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
     0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -86,7 +86,7 @@ impl Key {
         Ok(Self { point: point.to_owned() })
     }
 
-    /// Whether a signature, in base64, is by this key over these bytes.
+    /// Whether this key made the signature of these bytes. `signature` is in base64.
     pub(crate) fn verifies(&self, signed: &[u8], signature: &str) -> bool {
         let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.point);
         let signature = STANDARD.decode(signature.trim());
@@ -179,9 +179,9 @@ struct Subject {
 /// A claim of a verified bundle or envelope about an artifact.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// The holder of the key signs it.
+    /// The holder of the key signed the artifact.
     Signed,
-    /// The holder of the key says that this builder made it.
+    /// The holder of the key says that this builder made the artifact.
     Built(String),
 }
 

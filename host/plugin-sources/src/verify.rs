@@ -1,4 +1,4 @@
-//! Looks for the signatures and the provenance of an artifact in its registry.
+//! Finds the signatures and the provenance of an artifact in its registry, and checks them.
 
 use crate::digest::Digest;
 use crate::error::SourceError;

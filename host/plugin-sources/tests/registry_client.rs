@@ -107,7 +107,8 @@ async fn a_registry_that_lies_about_digests_and_sizes_is_not_believed() {
         assert!(why.contains(expected), "{expected}: {why}");
     }
     registry.state().faults.clear();
-    // The manifest of another artifact, for a digest that was named, and for a tag with its digest in a header.
+    // The registry sends the manifest of another artifact: first for a digest, then for a tag, with the expected digest
+    // in a header.
     let evil = registry.component("a", "evil", &other);
     let bytes = registry.state().manifests[&format!("a {evil}")].clone();
     registry
@@ -197,7 +198,7 @@ async fn a_login_goes_to_its_registry_only() {
     let why = get_with(&reference, &demands, &given(registry.host(), "wrong")).await.unwrap_err();
     assert!(why.to_string().contains("is wrong") && !why.to_string().contains("secret"), "{why}");
     get_with(&reference, &demands, &given("other.example".into(), "secret")).await.unwrap_err();
-    // Another server of this machine is not asked, though it has the same name.
+    // Another server of this machine is not asked, although it has the same host name.
     let storage = Registry::start(None);
     let blob = format!("/v2/a/blobs/{}", sha256(COMPONENT));
     storage.state().faults.insert(blob.clone(), Reply::new(200, COMPONENT));

@@ -1,4 +1,5 @@
-//! New projects of plugins. Each folder of `resources/templates` is the template of one language, and is part of the binary.
+//! Creates new projects of plugins from templates. Each folder of `resources/templates` is the template of one
+//! language. The templates are part of the binary.
 
 mod name;
 
@@ -75,7 +76,7 @@ impl Language {
     }
 
     /// Makes a project in a new folder within `parent`, as a whole or not at all. Returns the number of files. If this
-    /// process is killed, the next command removes what it left, with the journal in `journals`.
+    /// process is killed, the next command removes what this process left, with the journal in `journals`.
     ///
     /// # Errors
     ///
@@ -91,7 +92,7 @@ impl Language {
             return Err(CreateError::Exists(folder));
         }
         let failed = |error| CreateError::Folder(parent.to_owned(), error);
-        // The user names the folder, so that it is not a question whether a plugin may write there.
+        // No file of the host is closed here, because the user names the folder and no plugin writes to it.
         let root = Root::open(parent, &HostFiles::new([])).map_err(failed)?;
         let base = Arc::new(root.dir().map_err(failed)?);
         let change = |(path, text): (String, String)| Change {

@@ -1,8 +1,8 @@
-//! The names of projects.
+//! Checks the names of projects.
 
 use crate::Language;
 
-/// The longest name. It is the longest name of a plugin, too.
+/// Maximum length of a name in characters, which is also that of a plugin's name.
 const MAX_CHARS: usize = 64;
 
 /// Names of devices, which cannot be names of files on Windows.
@@ -16,7 +16,7 @@ pub struct ProjectName(String);
 /// Why a text cannot be the name of a project.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It has characters that a name cannot have.
+    /// The text has characters that a name cannot have.
     #[error(
         "`{name}` cannot be the name of a project: a name has lowercase letters, digits, `-` and `_`, and begins with a \
          letter\n  hint: write {}", .suggestion.as_deref().map_or("another name".to_owned(), |name| format!("`{name}`"))
@@ -27,13 +27,13 @@ pub enum NameError {
         /// A similar name.
         suggestion: Option<String>,
     },
-    /// It is too long.
+    /// The text is too long.
     #[error("the name has more than {MAX_CHARS} characters\n  hint: write a shorter name")]
     TooLong,
     /// Windows has a device of this name.
     #[error("`{0}` cannot be a file on Windows\n  hint: write another name")]
     Device(String),
-    /// The language or its tools use it.
+    /// The language or its tools use the name.
     #[error(
         "`{name}` is a reserved name of {language}\n  hint: write another name, such as `{name}-tools`"
     )]
@@ -94,7 +94,7 @@ fn is_name(text: &str) -> bool {
         && text.split(['-', '_']).all(is_word)
 }
 
-/// The text in the characters of a name.
+/// A name that is similar to the text. The result may still have a form that is not allowed.
 fn similar(text: &str) -> String {
     let mut name = String::new();
     for (index, letter) in text.chars().enumerate() {

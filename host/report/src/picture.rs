@@ -1,5 +1,5 @@
-//! A picture, as SVG, of plugins with their capabilities and targets, and of upstream servers. All facts in it are also
-//! in the tables of the page.
+//! Draws plugins with their capabilities and targets, and upstream servers, as an SVG picture. All facts in the picture
+//! are also in the tables of the page.
 
 use std::fmt::Write as _;
 

@@ -56,8 +56,8 @@ fn result(finding: &Finding, file: &str) -> Value {
     })
 }
 
-/// A path as a URI reference (RFC 8089): bytes that are not allowed in one are percent-encoded. `is_windows`: the
-/// path has the form of Windows, with drives and shares.
+/// A path as a URI reference (RFC 8089). Bytes that are not allowed in a URI reference are percent-encoded.
+/// `is_windows`: the path has the form of Windows, with drives and shares.
 fn uri(path: &str, is_windows: bool) -> String {
     if !is_windows {
         let path = encoded(path);

@@ -1,4 +1,5 @@
-//! The page has each fact of the JSON, nothing in it can run, and each rule finds what it is for and nothing else.
+//! Tests that the page has each fact of the JSON, that nothing on the page can run, and that each rule finds what it is
+//! for and nothing else.
 
 use serde_json::{Value, json};
 
@@ -34,7 +35,7 @@ fn rules(facts: &Facts) -> Vec<String> {
     findings(facts).into_iter().map(|finding| finding.rule).collect()
 }
 
-/// Text that tries to break out of the page, after a name.
+/// A name, followed by text that tries to break out of the page's HTML.
 fn text(name: &str) -> String {
     format!("{name} <script>alert(1)</script>\" onload='x' \u{202e}reversed\u{1b}[2J & more")
 }

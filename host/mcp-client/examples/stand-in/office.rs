@@ -1,5 +1,6 @@
-//! Servers that people use at work, with much data. Each follows an existing server, which its module names, or for the
-//! linter `tests/turns.rs`. The data are computed from numbers, so that they are always the same.
+//! Stand-ins for servers that people use at work, with much data. Each module names the existing server that it
+//! follows. For the linter, `tests/turns.rs` names the server. The data are computed from numbers, so that they are
+//! always the same.
 
 mod commits;
 mod files;

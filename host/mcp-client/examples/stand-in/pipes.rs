@@ -56,7 +56,8 @@ fn leave_somebody_behind() {
     }
 }
 
-/// Starts a process with its own session and group, whose parent ends. Writes its process id to a file.
+/// Starts a process in a session and group of its own. The parent of the new process, a shell, ends at once. Writes the
+/// id of the new process to a file.
 fn leave_a_session_behind(file: &str) {
     let script =
         r#"setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $! > "$0.new"; mv "$0.new" "$0""#;
@@ -85,7 +86,7 @@ fn leave_a_lock_behind(file: &str) {
     }
 }
 
-/// Keeps the lock of a file for ten minutes. Other processes see by the lock whether this one runs.
+/// Keeps the lock of a file for ten minutes. The lock shows other processes that this process runs.
 pub fn keep_lock(file: &str) -> std::io::Result<()> {
     let file = std::fs::File::create(file)?;
     file.lock()?;

@@ -18,7 +18,7 @@ pub struct Server {
     options: Vec<String>,
     /// The tools and resources of a server that behaves well. `None`: the server misbehaves on demand.
     pub shop: Option<Box<dyn Shop>>,
-    /// The methods of the messages that it received, and notes of the transport.
+    /// The methods of the messages that the server received, and notes of the transport.
     pub seen: Mutex<Vec<String>>,
     /// The receivers of notifications of changes, with the ids of their subscriptions.
     pub listeners: Mutex<Vec<(Value, Out)>>,

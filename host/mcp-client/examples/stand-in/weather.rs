@@ -7,7 +7,7 @@ use crate::shop::{Shop, failed, structured};
 const CONDITIONS: [&str; 4] = ["clear", "clouds", "rain", "snow"];
 const RADAR: &str = "ui://weather/radar.html";
 
-/// The page of the radar's view. It calls a tool by the tool's name at this server.
+/// The page of the radar's view. The page calls a tool by the name that this server gives the tool.
 const PAGE: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Radar</title></head><body>\
 <main id=\"radar\">Köln “<b>&amp;</b>” {{data}}</main>\n<script>\nlet id = 0;\nconst send = (method, params) =>\n  parent.postMessage({ jsonrpc: \"2.0\", id: ++id, method, params }, \"*\");\n\
 send(\"tools/call\", { name: \"get_current_weather\", arguments: { city: \"Köln\" } });\n</script></body></html>\n";

@@ -90,7 +90,7 @@ impl Http {
 
     /// Sets the revision that a legacy server agreed on.
     pub(crate) fn agree(&self, version: HeaderValue) {
-        // It is set once for each connection.
+        // The revision is set once for each connection.
         let _first = self.shared.version.set(version);
     }
 

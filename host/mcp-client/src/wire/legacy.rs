@@ -141,7 +141,7 @@ impl Shared {
 struct Stream {
     response: Response,
     events: Events,
-    /// Events that were read and not yet returned, the next one last.
+    /// Events that were read and not yet returned, in reverse order.
     read: Vec<Event>,
 }
 

@@ -13,9 +13,9 @@ const MAX_SUBJECT: usize = 4000;
 /// may name a program, a URL and a folder.
 const MAX_ACTION: usize = 1000;
 
-/// The answer to a question for consent that the user is not asked, with the outcome for the audit. The answer is
-/// `accept` if the operator agreed in the configuration, and `decline` if the client cannot show the question or the
-/// subject is too long. `None`: the user has to be asked.
+/// The answer to a question for consent without asking the user, with the outcome for the audit. The answer is `accept`
+/// if the operator agreed in the configuration, and `decline` if the client cannot show the question or the subject is
+/// too long. `None`: the user has to be asked.
 pub fn answer_without_asking(
     consent: &Consent,
     caller: &Caller,

@@ -1,5 +1,4 @@
-//! Questions of the tools that a plugin calls: puts them to the client, and passes the client's answers on to the
-//! calls.
+//! Asks the client the questions of tools that a plugin has called, and passes the client's answers on to these calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -34,7 +34,7 @@ impl Default for KeptJournal {
 /// Why the journal of a run could not be kept, or read again.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The journal cannot be written as JSON, or its file is not JSON of a journal.
+    /// The journal cannot be written as JSON, or the file does not contain a journal as JSON.
     #[error("the JSON of the journal of a run")]
     Json(#[from] serde_json::Error),
     /// The file of the journal could not be written.

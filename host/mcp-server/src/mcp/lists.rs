@@ -1,4 +1,4 @@
-//! Lists of tools, prompts and resource templates, which have one page each, and of resources, page by page.
+//! Serves lists: tools, prompts and resource templates as one page each, and resources page by page.
 
 use std::sync::Arc;
 
@@ -34,8 +34,9 @@ const PAGE_SIZE: usize = 200;
 /// Maximum number of plugins' pages that form one page of the host.
 const MAX_PLUGIN_PAGES: usize = 32;
 
-/// The position after a page: the manifests' resources come first, then each plugin's pages, and with the last page the
-/// upstream servers' resources. The client gets the position as a sealed cursor. No other cursor is accepted.
+/// The position after a page of the list of resources. The manifests' resources come first, then each plugin's pages.
+/// The upstream servers' resources are part of the last page. The client gets the position as a sealed cursor. No other
+/// cursor is accepted.
 #[derive(Default, Serialize, Deserialize)]
 struct Position {
     source: usize,

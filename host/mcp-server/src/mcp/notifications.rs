@@ -143,7 +143,7 @@ impl Server {
 }
 
 /// The part of a client's `subscriptions/listen` that the server serves: all but the resources beyond the limit. The
-/// acknowledgment tells the client.
+/// acknowledgment names this part to the client.
 pub(super) fn accepted_subscriptions(asked: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = asked.clone();
     if let Some(uris) = &mut accepted.resource_subscriptions {
@@ -226,7 +226,7 @@ async fn watch_versions(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
     }
 }
 
-/// Reports changes of an upstream server's resource, as the session's own connection tells of them.
+/// Reports changes of an upstream server's resource, of which the server notifies the session's own connection.
 async fn watch_upstream(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
     let catalog = host.catalog().await;
     let Some(offer) = catalog.upstream_owner(uri) else { return };

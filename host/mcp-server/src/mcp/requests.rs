@@ -286,8 +286,8 @@ fn record_attempt(
 }
 
 impl Server {
-    /// The answer to a call of a tool that is unknown or held back. If `wrap` serves one server alone, the answer is in
-    /// the server's own words.
+    /// The answer to a call of a tool that is unknown or held back. If `wrap` serves one server alone and the tool is
+    /// not held back, the server itself gets the call and answers it.
     async fn unknown_tool(
         &self,
         catalog: &Catalog,

@@ -68,8 +68,8 @@ impl KeptResult {
     }
 }
 
-/// The offsets at which the pages of a text begin, in bytes. A page has at most `size` bytes, or one character if
-/// that is larger. A page ends with a line if a line ends in the page's second half.
+/// The offsets at which the pages of a text begin, in bytes. A page has at most `size` bytes, or one character if the
+/// character is larger. If a line ends in the page's second half, the page ends there.
 fn pages(text: &str, size: usize) -> Vec<usize> {
     let mut begins = vec![0];
     let mut begin = 0;

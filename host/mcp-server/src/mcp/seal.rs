@@ -102,8 +102,8 @@ impl Seal {
         Ok(InputRequiredResult::new(Some(questions), Some(self.seal(binding, exchange)?)))
     }
 
-    /// The result that puts an upstream server's questions, or the question for consent to its call, to the client
-    /// unchanged.
+    /// The result that passes questions to the client unchanged: those of an upstream server, or the question for
+    /// consent to a call of the server.
     ///
     /// # Errors
     ///

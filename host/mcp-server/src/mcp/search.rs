@@ -234,7 +234,7 @@ impl Server {
         visible
     }
 
-    /// Whether there is a tool of this name. If none is known yet, waits for the plugins that are still being loaded.
+    /// Whether there is a tool of this name. If it is not known yet, waits for the plugins that are still being loaded.
     async fn has_tool(&self, visible: &Visible, name: &str) -> bool {
         let is_known = visible.catalog.tool(name).is_some();
         is_known

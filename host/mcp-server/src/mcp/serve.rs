@@ -52,7 +52,8 @@ pub enum RequestResult {
 
 /// Why a request has no result.
 pub enum RequestFailure {
-    /// The client's `requestState` is invalid, or the journal that it names is gone. The text is for the client.
+    /// The client's `requestState` is invalid, or the journal that the `requestState` names is gone. The text is for
+    /// the client.
     State(&'static str),
     /// The call failed.
     Call(CallFailure),
@@ -132,7 +133,7 @@ impl Server {
             let result = seal.ask(&binding, &exchange, questions)?;
             return Ok(RequestResult::InputRequired(result));
         };
-        // Whether the plugin is called again within this request, as the client does not support tasks.
+        // Whether the plugin is called again within this request, because the client does not support tasks.
         let mut without_task = false;
         loop {
             let answer =
@@ -184,7 +185,7 @@ impl Server {
         }
     }
 
-    /// Opens the sealed state of the request, or begins a new exchange. For a plugin, the list of tools is made before.
+    /// Opens the sealed state of the request, or begins a new exchange. For a plugin, makes the list of tools first.
     async fn exchange(
         &self,
         binding: &Binding<'_>,
@@ -204,7 +205,7 @@ impl Server {
     }
 
     /// Handles the questions of the tools that a plugin has called. `Some`: the result of the request, which asks a
-    /// modern client. `None`: the next round can begin, as a legacy client has answered already or no question is
+    /// modern client. `None`: the next round can begin, because a legacy client has already answered or no question is
     /// left.
     async fn ask_of_run(
         &self,

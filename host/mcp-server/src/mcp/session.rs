@@ -120,8 +120,8 @@ impl Drop for CancelOnDrop {
 
 impl Session {
     /// The session's roots. `named`: the client's answer in this call to the question for its roots. Returns `None` if
-    /// the client has to be asked and only the answer to this request can contain the question. No path can be opened if
-    /// a client that has roots does not name them. The next request asks again.
+    /// the client has to be asked and only the answer to this request can contain the question. If a client that has
+    /// roots does not name them, no path can be opened, and the next request asks again.
     pub async fn roots(
         &self,
         operator: &Roots,
@@ -204,7 +204,7 @@ impl Session {
 pub enum ClientRoots {
     /// The URIs of the roots.
     Named(Vec<String>),
-    /// The client declares roots and does not know the method: it has none.
+    /// The client declares roots and does not know `roots/list`, so it has no roots.
     HasNone,
     /// The client did not answer in time, or its answer is an error or malformed.
     Unknown,

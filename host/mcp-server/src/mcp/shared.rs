@@ -81,7 +81,8 @@ impl Shared {
         })
     }
 
-    /// Puts what a new configuration decides in the place of the old, for all sessions.
+    /// Applies a new configuration to all sessions: replaces what the host has from the old configuration, and the
+    /// selections.
     pub fn replace(&self, configured: Configured, selections: Selections) {
         *self.selections.write() = Arc::new(selections);
         self.host.replace(configured);
@@ -129,7 +130,7 @@ impl Shared {
     }
 }
 
-/// Counts a call until it is dropped, also if the call's future panics or is dropped before its end.
+/// Counts a call until it is dropped, even if the call's future panics or is dropped before its end.
 pub(super) struct CountedCall<'a>(&'a AtomicUsize);
 
 impl<'a> CountedCall<'a> {

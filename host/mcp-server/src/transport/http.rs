@@ -18,8 +18,8 @@ use portcullis_core::host::Host;
 /// The path of the MCP endpoint.
 pub use portcullis_http_server::PATH;
 
-/// Who may send requests. The keys of OAuth issuers are fetched through the egress filter. `profiles`: the names under
-/// which sessions are served as well.
+/// Who may send requests. The keys of OAuth issuers are fetched through the egress filter. `profiles`: the names of
+/// profiles, each of which has an MCP endpoint of its own.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn settings(
 ///
 /// The HTTP server cannot be started.
 pub async fn serve_metrics(shared: &Shared, listener: TcpListener) -> io::Result<()> {
-    // Scrapers and probes know a machine by its address.
+    // Scrapers and probes send an IP address as `Host`, so each IP address is accepted.
     let rules = AccessRules { any_address: true, ..AccessRules::default() };
     let access = Access::new(rules).map_err(io::Error::other)?;
     let settings = pages_only(shared, metrics_pages(&shared.host));
@@ -91,7 +91,7 @@ fn metrics_page(host: &Arc<Host>) -> Page {
     })
 }
 
-/// Serves only these pages on a listener: no other content has their web origin.
+/// Serves only these pages on a listener, so that no other content has their web origin.
 ///
 /// # Errors
 ///

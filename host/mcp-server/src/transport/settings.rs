@@ -54,7 +54,8 @@ pub enum SettingsError {
     },
 }
 
-/// Who may send requests. Reads the file of the token. `profiles`: the names under which sessions are served as well.
+/// Who may send requests. Reads the file of the token. `profiles`: the names of profiles, each of which has an MCP
+/// endpoint of its own.
 ///
 /// # Errors
 ///

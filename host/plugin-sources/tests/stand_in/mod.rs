@@ -78,7 +78,7 @@ pub struct State {
     pub login: Option<(String, String)>,
     /// Whether the registry has the API of referrers.
     pub has_referrers: bool,
-    /// Method, path, and whether there was an authorization.
+    /// The requests so far: method, path, and whether there was an authorization.
     pub asked: Vec<String>,
 }
 

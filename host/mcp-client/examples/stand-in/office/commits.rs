@@ -1,4 +1,4 @@
-//! The git server (`src/git` of `modelcontextprotocol/servers`): commits as texts. Of its tools, two are here.
+//! The git server (`src/git` of `modelcontextprotocol/servers`), with two of its tools: commits as texts.
 
 use serde_json::{Value, json};
 

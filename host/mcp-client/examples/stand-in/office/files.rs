@@ -1,5 +1,5 @@
-//! The filesystem server (`src/filesystem` of `modelcontextprotocol/servers`): texts of files, as text and as structured
-//! content. Of its tools, three are here. Edits answer with a diff of the changed lines.
+//! The filesystem server (`src/filesystem` of `modelcontextprotocol/servers`), with three of its tools. Answers contain
+//! the texts of files, as text and as structured content. The answer to an edit is a diff of the changed lines.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ fn table(month: usize) -> String {
     format!("month,customer,amount\n{}\n", rows.join("\n"))
 }
 
-/// The settings of a service. Every fourth has a time limit in the wrong unit.
+/// The settings of a service. Every fourth service has a time limit in the wrong unit.
 fn settings(number: usize) -> String {
     let limit = if number.is_multiple_of(4) { "30" } else { "30000" };
     let routes: Vec<_> = (0..12)
@@ -57,7 +57,7 @@ impl Default for Files {
     }
 }
 
-/// A text as this server answers it.
+/// The result that this server returns for a text.
 fn content(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}], "structuredContent": {"content": text}})
 }

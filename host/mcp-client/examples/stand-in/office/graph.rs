@@ -1,5 +1,5 @@
-//! The memory server (`src/memory` of `modelcontextprotocol/servers`): a graph of entities with observations, as indented
-//! JSON in a text and as structured content. Of its tools, two are here.
+//! The memory server (`src/memory` of `modelcontextprotocol/servers`), with two of its tools: a graph of entities with
+//! observations, as indented JSON in a text and as structured content.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn graph() -> (Vec<Value>, Vec<Value>) {
     (entities, (0..160).map(member).collect())
 }
 
-/// A graph as this server answers it.
+/// The result that this server returns for a graph.
 fn answer(entities: &[Value], relations: &[Value]) -> Value {
     let graph = json!({"entities": entities, "relations": relations});
     json!({"content": [{"type": "text", "text": format!("{graph:#}")}], "structuredContent": graph})

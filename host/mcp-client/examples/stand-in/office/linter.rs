@@ -1,5 +1,5 @@
-//! A linter of apps: findings in a project's files, each with its rule and severity, and context on request. `tests/turns.rs`
-//! names the server whose tool this one follows: the host's own code names no plugin family.
+//! A linter of apps: findings in a project's files, each with its rule and severity, and context on request.
+//! `tests/turns.rs` names the server whose tool is followed here, because the host's own code names no plugin family.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! GitHub's MCP server (`pkg/github` of `github/github-mcp-server`): issues and commits as JSON in a text, in pages. Of
-//! its tools, three are here.
+//! GitHub's MCP server (`pkg/github` of `github/github-mcp-server`), with three of its tools: issues and commits as
+//! JSON in a text, in pages.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const COMMITS: usize = 500;
 /// A repository with 600 issues and 500 commits.
 pub struct Repository;
 
-/// The issue with this number, from 1. Every third is closed, every fourth a bug.
+/// The issue with this number, from 1. Every third issue is closed, and every fourth is a bug.
 fn issue(number: usize) -> Value {
     let state = if number.is_multiple_of(3) { "CLOSED" } else { "OPEN" };
     let labels = if number.is_multiple_of(4) { json!(["bug"]) } else { json!(["enhancement"]) };
@@ -34,7 +34,7 @@ fn issue(number: usize) -> Value {
     })
 }
 
-/// The commit in this place, from 0. Every fifth says which issue it fixes.
+/// The commit in this place, from 0. Every fifth commit says which issue it fixes.
 fn commit(place: usize) -> Value {
     let what = if place.is_multiple_of(5) {
         format!("Fix the total of a report\n\nFixes #{}", place + 1)
