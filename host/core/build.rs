@@ -1,5 +1,5 @@
-//! Compiles the bundled plugins ahead of time, so that no call waits for the compiler, and
-//! collects the data of their families.
+//! The build script: compiles the bundled plugins ahead of time, so that none of their calls waits for the compiler. It
+//! also collects the data of their families.
 
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
@@ -41,8 +41,8 @@ fn main() {
     fs::write(out.join("families.rs"), families()).expect("OUT_DIR can be written");
 }
 
-/// The constants of the families of the bundled plugins, and the default configuration of the host with theirs, as
-/// Rust source.
+/// Rust source with the constants about the families of the bundled plugins, and with the default configuration: the
+/// host's, followed by those of the families.
 fn families() -> String {
     let path = "../../resources/portcullis.toml";
     println!("cargo::rerun-if-changed={path}");

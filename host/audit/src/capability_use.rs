@@ -1,4 +1,4 @@
-//! The use of each capability by each plugin, counted from the records that were not deleted.
+//! Counts how often each plugin used each capability, from the records that were not deleted.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,7 +37,7 @@ impl CapabilityUses {
         self.since = [self.since.take(), Some(record.time.clone())].into_iter().flatten().min();
         let (capability, verdict, count, subject) = match &record.event {
             Event::Ask { capability, subject, verdict, .. } => (capability, *verdict, 1, subject),
-            // The effect was refused after the ask was allowed. It counts as allowed and as denied.
+            // The effect was refused after the ask was allowed. The ask counts as allowed, and the effect as denied.
             Event::Outcome { capability, subject, verdict: Verdict::Denied, .. } => {
                 (capability, Verdict::Denied, 1, subject)
             }

@@ -1,4 +1,4 @@
-//! The chain of lines: each line carries its number and the SHA-256 digest of the line before it. So a line
+//! The chain of lines: each line carries its number and the SHA-256 digest of the line before it. Therefore, a line
 //! that is changed, removed or moved no longer matches the line after it.
 
 use std::borrow::Cow;
@@ -22,8 +22,8 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Replaces the contents of `line` with the object as the chain's next line, line end included. The chain moves on
-    /// with [`advance`](Self::advance).
+    /// Writes the object into `line` as the next line of the chain, line end included. The old contents of `line` are
+    /// dropped. The chain itself changes only with [`advance`](Self::advance).
     ///
     /// # Errors
     ///
@@ -88,11 +88,11 @@ pub enum FlawKind {
     Digest,
     /// The line follows the seal of its segment.
     AfterSeal,
-    /// The seal states another number of lines than stand before it.
+    /// The number of lines that the seal states is not the number of lines before the seal.
     LineCount {
-        /// The number that the last line states.
+        /// The number that the seal states.
         expected: u64,
-        /// The number of lines before the last line.
+        /// The number of lines before the seal.
         found: u64,
     },
 }

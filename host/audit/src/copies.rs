@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use crate::LogService;
 use crate::record::{Event, Record, Verdict};
 
-/// The number of records that wait for the log service. Further ones are counted only.
+/// The number of records that wait for the log service. Further records are only counted.
 const MAX_WAITING: usize = 4096;
 
-/// How long one copy may take. A service that takes longer gets the next record.
+/// How long one copy may take. If the service takes longer, the copy counts as missing, and the next record is sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long the end of the copies waits for the last ones.
+/// How long dropping [`Copies`] waits for the last copies.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The name under which the log service lists the records.
@@ -117,7 +117,7 @@ struct Sender {
     path: PathBuf,
     socket: UnixDatagram,
     missing: Arc<AtomicU64>,
-    /// Whether the last copy failed, so that a service that is away is logged once.
+    /// Whether the last copy failed. A service that is not running is logged only once.
     is_failing: bool,
 }
 
@@ -143,7 +143,7 @@ impl Sender {
     }
 }
 
-/// Whether the gate denied what the record is about.
+/// Whether the record is about a denied ask, effect or call.
 fn is_denied(record: &Record) -> bool {
     match &record.event {
         Event::Ask { verdict, .. }

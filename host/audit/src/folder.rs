@@ -23,7 +23,7 @@ pub(crate) struct FolderFile {
     pub name: String,
     /// The name of its segment, or of the first segment in an archive.
     pub stem: String,
-    /// Whether it is an archive.
+    /// Whether the file is an archive.
     pub archive: bool,
     /// Size in bytes.
     pub bytes: u64,
@@ -55,7 +55,7 @@ impl FolderFile {
 }
 
 impl Ord for FolderFile {
-    /// Orders files by age, because their names begin with the time.
+    /// Orders files by age: their names begin with the time.
     fn cmp(&self, other: &Self) -> Ordering {
         (&self.stem, !self.archive).cmp(&(&other.stem, !other.archive))
     }

@@ -48,8 +48,8 @@ impl Follower {
         Ok(latest.finish())
     }
 
-    /// Calls `each` with every record that was written since the last call, also if the record was moved to an
-    /// archive in the meantime. A record whose file was deleted before it was read is missed.
+    /// Calls `each` with every record that was written since the last call, also if the record was moved to an archive
+    /// in the meantime. A record is missed if its file was deleted before the record was read.
     ///
     /// # Errors
     ///

@@ -147,7 +147,7 @@ impl Index {
         if self.bytes <= max_bytes {
             return Ok(());
         }
-        // Of the files that could not be removed, forget those that are gone by now.
+        // Files that could not be removed earlier, and no longer exist, are left out of the new state.
         let mut state = self.state.clone();
         state.leftover.retain(|name| exists(&folder.join(name)));
         let first = IndexEntry::IndexOpened {

@@ -124,8 +124,8 @@ impl Audit {
         self.sink().kept.clone().unwrap_or_default()
     }
 
-    /// Calls `watcher` with every record from now on, after the record is written. `watcher` must not block. It is
-    /// dropped at the [`end`](Self::end).
+    /// Calls `watcher` with every record from now on, after the record is written. `watcher` must not block.
+    /// [`end`](Self::end) drops `watcher`.
     pub fn watch(&self, watcher: impl Fn(&Record) + Send + 'static) {
         self.sink().watchers.push(Box::new(watcher));
     }
@@ -134,8 +134,8 @@ impl Audit {
     ///
     /// # Errors
     ///
-    /// The socket or the thread for the copies cannot be made, or the system has no such service, such as Windows. A service
-    /// that does not run is no error.
+    /// The socket or the thread for the copies cannot be made, or the operating system has no such service, as on
+    /// Windows. It is no error if the service is not running.
     pub fn copy_to(&self, service: LogService) -> io::Result<()> {
         #[cfg(unix)]
         {
@@ -186,7 +186,7 @@ impl Audit {
     pub fn end(&self) -> io::Result<()> {
         let maintenance = self.sink().writer.end(&self.0.destination)?;
         let watchers = std::mem::take(&mut self.sink().watchers);
-        // Copies to a log service wait for the last ones. No lock is held meanwhile.
+        // Dropping the copies to a log service waits for the last copies. No lock is held meanwhile.
         drop(watchers);
         if maintenance.is_some_and(|thread| !thread.finish(self.0.destination.limits.index_wait)) {
             tracing::debug!("the next process will update the index of the audit");

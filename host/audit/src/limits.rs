@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Limits {
     /// Size in bytes at which a process begins another segment.
     pub segment: u64,
-    /// Size in bytes of all files together. Beyond it, the oldest files are deleted.
+    /// Maximum size of all files together, in bytes. If the files are larger, the oldest files are deleted.
     pub total: u64,
     /// A file is deleted when its last write is longer ago than this. `None`: files are deleted for space only.
     pub age: Option<Duration>,
@@ -17,8 +17,8 @@ pub struct Limits {
     pub many: usize,
     /// Size in bytes at which the index is compacted.
     pub index: u64,
-    /// How long after its last write a file without a lock is left alone: its process may not have locked the file
-    /// yet.
+    /// Time after its last write for which a file without a lock is left alone, because its process may not have locked
+    /// the file yet.
     pub settle: Duration,
     /// How long a process that ends waits for the index.
     pub index_wait: Duration,

@@ -240,8 +240,8 @@ fn drop_oldest(
     Ok(())
 }
 
-/// Whether an archive began more than an eighth of the maximum age ago, so that nothing more is added to it. Files are
-/// deleted whole, by the age of their last write: an archive that grew for ever would never be deleted.
+/// Whether an archive began more than an eighth of the maximum age ago. Nothing more is added to such an archive: files
+/// are deleted whole, by the age of their last write, so an archive that grew for ever would never be deleted.
 fn spans_too_long(name: &str, limits: &Limits) -> bool {
     let (Some(max_age), Some(begin)) = (limits.age, begin_time(name)) else { return false };
     SystemTime::now().duration_since(begin).is_ok_and(|age| age > max_age / 8)

@@ -24,7 +24,7 @@ pub struct Query {
     pub capability: Option<String>,
     /// The tool that was called.
     pub tool: Option<String>,
-    /// The id of a request. It also selects the calls that the request's plugin made.
+    /// The id of a request. The records of its inner calls are selected, too.
     pub request: Option<String>,
     /// Only denials.
     pub only_denied: bool,
@@ -95,8 +95,8 @@ impl Query {
     }
 }
 
-/// Whether a request is the wanted one, or a call that its plugin made. Such a call has the id of the request, a
-/// full stop and a number.
+/// Whether a request is the wanted request, or one of its inner calls. The id of an inner call is the id of the
+/// request, a full stop and a number.
 fn is_part_of(request: &str, wanted: &str) -> bool {
     let rest = request.strip_prefix(wanted);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

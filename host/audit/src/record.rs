@@ -12,7 +12,7 @@ pub const FORMAT: u32 = 1;
 pub struct Record {
     /// When the record was written: RFC 3339, UTC, with milliseconds.
     pub time: String,
-    /// Correlates the records of one request.
+    /// The correlation id of the request. All records of one request have the same id.
     pub request: String,
     /// The source: the plugin or the upstream server that was called or approved.
     pub plugin: String,
@@ -70,12 +70,13 @@ pub enum Event {
         /// The outcome of all counted asks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
-        /// The number since the last record of this kind. The sum over a call is the number of counted asks.
+        /// The number of asks (or outcomes) since the last record of this kind. The sum over a call is the number of
+        /// counted asks.
         count: u64,
-        /// The number of this kind in this call so far.
+        /// The number of asks (or outcomes) of this kind in this call so far.
         total: u64,
-        /// The number of asks up to which this record stands. If the process was killed before it wrote a later
-        /// record of this kind, there were between `total` and `covers` asks.
+        /// The total number of asks that this record covers, including asks that may follow it. If the process was
+        /// killed before it wrote a later record of this kind, there were between `total` and `covers` asks.
         covers: u64,
         /// The subject of the first counted ask.
         first: String,
@@ -117,7 +118,7 @@ pub enum Event {
 pub enum Counted {
     /// Asks.
     Asks,
-    /// Outcomes of asks. The asks are counted in records of their own.
+    /// Outcomes of asks. The asks themselves have separate records.
     Outcomes,
 }
 

@@ -178,7 +178,7 @@ fn each_counted_ask_is_covered_by_a_record_before_it_is_carried_out() {
     for done in 1..=5000 {
         ask(&trail, "read /files/a").unwrap();
         if done % 97 == 0 {
-            // As if the process were killed here.
+            // The folder is read as if the process were killed here.
             let (mut described, mut covered, mut said) = (0, 0, 0);
             for record in records(folder.path()) {
                 match record.event {
@@ -269,7 +269,7 @@ fn a_deleted_segment_whose_file_stays_counts_once_also_when_the_index_is_compact
     let counts = || (usage(folder.path()).unwrap().0["snoop"].calls, subjects(folder.path()).len());
     assert_eq!(counts(), (1, 1));
     let file = folder::list(folder.path()).unwrap().remove(0).name;
-    // As maintenance does it if the system does not remove the file.
+    // Maintenance does the same if the system does not remove the file.
     let mut index = index::Index::open(folder.path(), small().index_wait).unwrap();
     let (usage, dropped) = (usage(folder.path()).unwrap(), DeletedRecords::default());
     index.append(IndexEntry::Dropped { file, segments: 1, usage, dropped }).unwrap();

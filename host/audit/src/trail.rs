@@ -18,10 +18,10 @@ pub const MAX_SINGLE_RECORDS: u32 = 1000;
 /// for asks up to this number that have not happened yet.
 const FIRST_COVERED: u64 = 64;
 
-/// An ask writes a new record of its counter if the last one is older than this.
+/// An ask writes a new record of its counter if the last record of the counter is older than this.
 const MAX_RECORD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// From this number of counters on, further outcomes of a call are counted together as `other`.
+/// If a call has this number of counters, further kinds of outcomes are counted together as `other`.
 const MAX_COUNTERS: usize = 256;
 
 /// The fields that all records of one call share.
@@ -78,7 +78,7 @@ struct Counter {
     total: u64,
     /// The part of `total` that records already contain.
     recorded: u64,
-    /// The number of asks up to which the last record stands.
+    /// The total number of asks that the last record covers, including asks that may follow it.
     covers: u64,
     first: String,
     last: String,
@@ -206,7 +206,8 @@ impl CallRecords {
         self.count(&mut counters.counted, of, capability, &subject, verdict, outcome)
     }
 
-    /// Counts an ask or an outcome. If no record covers it yet, a record is written first.
+    /// Counts an ask or an outcome. If no record covers it yet, or the last record is older than
+    /// [`MAX_RECORD_INTERVAL`], a record is written first.
     fn count(
         &self,
         counters: &mut Vec<Counter>,
@@ -259,7 +260,7 @@ impl CallRecords {
         Ok(if is_first { Recorded::FirstCounted } else { Recorded::Counted })
     }
 
-    /// Writes a final record for each counter whose last record has a lower number, or covers more asks than
+    /// Writes a final record for each counter whose last record states a lower total, or covers more asks than
     /// happened.
     fn write_counts(&self) -> io::Result<()> {
         for counter in &mut self.counters.lock().counted {

@@ -24,8 +24,8 @@ pub struct Report {
     pub faults: Vec<Fault>,
     /// Irregularities that running or killed processes can leave.
     pub remarks: Vec<Fault>,
-    /// The digest of the last line of the index. `None`: there is no index. With a copy that is kept elsewhere,
-    /// [`was_last`] shows later whether the folder was replaced.
+    /// The digest of the last line of the index. `None`: there is no index. If a copy of the digest is kept elsewhere,
+    /// [`was_last`] can show later whether the folder was replaced.
     pub index_end: Option<Hash>,
 }
 
@@ -80,8 +80,8 @@ impl fmt::Display for Fault {
 
 /// Compares the segments, the archives and the index of a folder with each other.
 ///
-/// A change is found unless all digests of the chain were recomputed, too. Somebody who can write to the folder can
-/// recompute the digests of all files. Such a change is not found.
+/// A change is found unless the digests in all files were recomputed to match the change. Somebody who can write to the
+/// folder can recompute them, and such a change is not found.
 ///
 /// # Errors
 ///
@@ -248,8 +248,8 @@ impl Check {
         }
     }
 
-    /// Compares the bytes after the end of an archive with the segments of the folder. A process that is killed
-    /// while it archives segments leaves a part of their copy there. `dropped`: segments may be missing, because
+    /// Compares the bytes after the end of an archive with the segments of the folder. A process that is killed while
+    /// it archives segments leaves a part of the copied segments there. `dropped`: segments may be missing, because
     /// segments were deleted.
     fn beyond(&mut self, dropped: bool) {
         for (file, bytes) in std::mem::take(&mut self.beyond) {

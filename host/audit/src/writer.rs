@@ -73,7 +73,7 @@ pub(crate) struct Writer {
     maintenance: Option<Maintenance>,
 }
 
-/// The number in the next name of a segment that this process tries.
+/// The number in the next segment name that this process tries.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// How long a process that creates the index waits for its lock.
@@ -135,8 +135,8 @@ impl Writer {
             self.ready(destination)?;
             let segment = self.segment.as_mut().expect("a segment was just begun");
             segment.chain.link(record, &mut self.line)?;
-            // The seal may make the segment larger than its limit. The first record may do so, too: it would not fit
-            // into another segment.
+            // The seal may make the segment larger than its limit. The first record may do so, too, because it would
+            // not fit into another segment either.
             let is_full = segment.bytes + self.line.len() as u64 > destination.limits.segment;
             if is_full && segment.chain.next > 1 {
                 self.seal(destination, "full")?;
@@ -237,8 +237,8 @@ impl Writer {
     }
 }
 
-/// Creates the index if the folder has none; called before each segment. So if segments exist without an index,
-/// the index was removed, or could not be created.
+/// Creates the index if the folder has none. This function is called before each segment is created. Therefore, if
+/// segments exist without an index, the index was removed, or could not be created.
 fn create_index(folder: &Path) {
     if exists(&folder.join(INDEX)) {
         return;

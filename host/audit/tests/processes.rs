@@ -113,9 +113,9 @@ fn twenty_processes_at_once_lose_nothing() {
 #[test]
 fn a_quiet_process_beside_a_busy_one_keeps_its_file() {
     let folder = tempfile::tempdir().unwrap();
-    // The busy process writes far more segments than are kept.
-    // The quiet process runs until the busy one has ended: a file of a process that ended may be dropped.
-    // Its records fit into one segment: a full segment may be dropped.
+    // The busy process writes far more segments than are kept. The quiet process runs until the busy process has ended,
+    // because the file of a process that has ended may be deleted. The records of the quiet process fit into one
+    // segment, because a full segment may be deleted.
     let quiet = start(itself(), folder.path(), 10, 20, 8 * 1024);
     let busy = start(itself(), folder.path(), 4000, 0, 8 * 1024);
     let _busy = end(busy);

@@ -1,4 +1,5 @@
-//! The table of clients: one entry for each client, with its documentation.
+//! The table of MCP clients that setup knows: one entry for each client, with the address of the client's
+//! documentation.
 
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ pub enum Scope {
 pub enum Roots {
     /// The client names its open folders (MCP roots).
     Named,
-    /// The client does not name them, or not in all versions: without `--root`, tools can open no path.
+    /// The client does not name its open folders, or not in all versions. Without `--root`, tools can open no path.
     NotNamed,
 }
 
@@ -130,7 +131,7 @@ pub const CLIENTS: &[Client] = &[
         file: |machine| machine.applications().join("Code/User/mcp.json"),
         trace: |machine| machine.applications().join("Code"),
     },
-    // The same page: `.vscode/mcp.json` in the workspace.
+    // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration: `.vscode/mcp.json` in the workspace.
     Client {
         id: "vscode-workspace",
         name: "VS Code (this workspace)",
@@ -142,8 +143,8 @@ pub const CLIENTS: &[Client] = &[
         file: |machine| machine.project.join(".vscode/mcp.json"),
         trace: |machine| machine.project.join(".vscode"),
     },
-    // The same page, "portable Copilot format", and https://code.claude.com/docs/en/mcp, "Project scope": `mcpServers` in
-    // `.mcp.json` at the top of the project.
+    // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration, "portable Copilot format", and
+    // https://code.claude.com/docs/en/mcp, "Project scope": `mcpServers` in `.mcp.json` at the top of the project.
     Client {
         id: "project",
         name: "this project (.mcp.json)",
@@ -192,8 +193,9 @@ pub const CLIENTS: &[Client] = &[
         file: |machine| zed(machine).join("settings.json"),
         trace: zed,
     },
-    // Junie, JetBrains' agent: https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html. AI Assistant keeps its
-    // servers in the IDE's own settings, whose file is not documented: there the JSON is pasted.
+    // Junie, JetBrains' agent: https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html. AI Assistant keeps
+    // its servers in the IDE's own settings. The file of these settings is not documented, so users paste the JSON into
+    // the settings.
     Client {
         id: "jetbrains",
         name: "JetBrains Junie",

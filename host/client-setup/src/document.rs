@@ -1,4 +1,4 @@
-//! A configuration file as its client reads it, and the three changes of it: add, correct and remove one entry.
+//! A configuration file as its client reads it, and the three edits of it: adding, correcting and removing one entry.
 
 use serde_json::{Map, Value, json};
 
@@ -49,7 +49,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The text with a new entry after the others. `None`: this cannot be done without changing something else.
+    /// The text with a new entry after the others. `None`: the edit is not possible without changing something else.
     pub(crate) fn add(&self, name: &str, entry: &Keys) -> Option<String> {
         let after = match self.format {
             Format::Json(key) => json::add(self.text, key, name, entry),
@@ -99,8 +99,9 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// The text `after` an edit, if nothing but the servers has changed: read again, it must be the old value with `change`
-    /// applied to the servers. Otherwise `None`.
+    /// Returns the text `after` an edit, if the edit has changed only the servers. To check this, the text is parsed
+    /// again: its value must be the old value with `change` applied to the servers. `None`: the edit has changed
+    /// something else.
     fn checked(&self, after: String, change: impl FnOnce(&mut Value)) -> Option<String> {
         let mut expected = if self.value.is_null() { json!({}) } else { self.value.clone() };
         let servers = expected.as_object_mut()?.entry(self.key()).or_insert(Value::Null);

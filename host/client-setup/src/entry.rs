@@ -1,4 +1,4 @@
-//! Entries of servers: how a client writes one, and whether one starts Portcullis.
+//! Entries of servers in the files of clients: how a client writes an entry, and whether an entry starts Portcullis.
 
 use serde_json::{Map, Value, json};
 
@@ -76,8 +76,8 @@ impl Shape {
         keys
     }
 
-    /// The program and the arguments of an entry, if it starts Portcullis. An entry of a package launcher counts, with
-    /// the arguments after the package's name.
+    /// The program and the arguments of an entry, if it starts Portcullis. An entry that starts Portcullis by a package
+    /// launcher counts, too: its arguments are those after the package's name.
     pub(crate) fn portcullis_entry(&self, name: &str, entry: &Value) -> Option<PortcullisEntry> {
         let (command, args) = self.parts(entry)?;
         let args_of = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect();
@@ -125,7 +125,8 @@ impl Shape {
         Some((command, args.filter_map(Value::as_str).collect()))
     }
 
-    /// The keys of an entry that have to change for it to start this server. Keys that are not named stay.
+    /// The keys of an entry that have to change so that the entry starts this server, with their new values. All other
+    /// keys stay.
     pub(crate) fn corrections(&self, entry: &Value, server: &Server) -> Vec<(String, Value)> {
         let Some(before) = self.portcullis_entry(&server.name, entry) else { return Vec::new() };
         let args = server.args.clone().unwrap_or(before.args);

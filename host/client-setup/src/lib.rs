@@ -1,8 +1,8 @@
 //! Writes Portcullis into the configuration files of MCP clients, and takes it out again.
 //!
-//! [`CLIENTS`] is the table of clients: where each keeps its file, in which format, and how an entry looks. A [`Plan`] is
-//! one change of one file. It changes the entry of Portcullis alone: comments, order and formats stay. The change is
-//! checked by parsing the file before and after; a file that cannot be parsed is not changed.
+//! [`CLIENTS`] is the table of clients: where each keeps its file, in which format, and how an entry looks. A [`Plan`]
+//! is one change of one file. The plan changes the entry of Portcullis alone: comments, order and formats stay. The
+//! change is checked by parsing the file before and after; a file that cannot be parsed is not changed.
 
 mod clients;
 mod document;

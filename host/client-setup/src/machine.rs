@@ -91,6 +91,7 @@ impl Machine {
 )]
 fn variable(name: &str) -> Option<PathBuf> {
     let value = std::env::var_os(name).map(PathBuf::from);
-    // XDG says that relative paths are ignored; clients that take them would depend on where they are started.
+    // Relative paths are ignored, as the XDG Base Directory Specification demands. A client that used one would look
+    // for its file in a folder that depends on where the client is started.
     value.filter(|path| path.is_absolute())
 }

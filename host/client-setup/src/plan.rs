@@ -56,7 +56,7 @@ pub enum Refusal {
         /// The keys under which servers could be.
         looked_for: Vec<&'static str>,
     },
-    /// Another program has the name.
+    /// The name belongs to the entry of another program.
     #[error("`{name}` in {} is the name of another program: {program}\n  hint: choose another name with --name", path.display())]
     Taken {
         /// The file.
@@ -106,7 +106,7 @@ pub enum Change {
     Correct(Vec<(String, Option<Value>, Value)>),
     /// Removes an entry.
     Remove,
-    /// Removes the file, in which nothing else is.
+    /// Removes the file, because it contains nothing but the entry.
     RemoveFile,
 }
 
@@ -121,7 +121,8 @@ pub struct Plan {
     pub before: Option<String>,
     /// The text after.
     pub after: String,
-    /// The entry of the plan, as it would be written in a file of its own. It has no keys but those that setup writes.
+    /// The entry of the plan, as it would be written in a file of its own. This entry has only the keys that setup
+    /// writes.
     pub entry: String,
     /// Whether the backup already holds the text without the entry.
     keeps_backup: bool,
@@ -252,7 +253,7 @@ impl Plan {
     }
 }
 
-/// The text of a file. `None`: there is none.
+/// The text of a file. `None`: there is no file.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, Refusal> {
     let failed = |cause| Refusal::Unreadable { path: path.to_owned(), cause };
     let file = match std::fs::File::open(path) {
@@ -287,7 +288,7 @@ fn entry_of<'a>(
     Ok(entries.into_iter().find(|(found, _)| *found == name).map(|(_, entry)| entry))
 }
 
-/// The text of the backup, if the text now is that text with this entry added and nothing else changed.
+/// The text of the backup, if `text` is the text of the backup with this entry added and nothing else changed.
 fn original_text(
     client: &Client,
     path: &Path,
@@ -321,7 +322,7 @@ fn backup_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes the backup. Who cannot read the file cannot read the backup either.
+/// Writes the backup. A user who cannot read the file cannot read the backup either.
 fn write_backup(path: &Path, backup: &Path, text: &str) -> io::Result<()> {
     let metadata = std::fs::File::open(path)?.metadata()?;
     match replace_like(backup, text.as_bytes(), &metadata) {

@@ -1,4 +1,5 @@
-//! Files as people keep them, for tests: in each format, with comments, other servers and their own ways to write.
+//! Sample configuration files for tests, as people keep them: in each format, with comments, with other servers, and in
+//! various ways of writing.
 
 use crate::Client;
 use crate::clients::Format;

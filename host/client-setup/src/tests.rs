@@ -1,4 +1,5 @@
-//! Tests with files as people keep them, and of the places of the files on each operating system.
+//! Tests of adding, correcting and removing entries in sample files, and of the places of the files on each operating
+//! system.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,7 +46,7 @@ fn lost<'a>(after: &str, before: &'a str) -> &'a str {
     let start = after.bytes().zip(before.bytes()).take_while(|(a, b)| a == b).count();
     let rest = before.get(start..).unwrap_or_default();
     let back = after.bytes().rev().zip(rest.bytes().rev()).take_while(|(a, b)| a == b).count();
-    // The last line gets an end.
+    // A line end that the edit adds to the last line is not a loss.
     rest.get(..rest.len() - back).unwrap_or_default().trim()
 }
 
@@ -229,7 +230,7 @@ fn a_value_of_another_type_in_place_of_the_servers_is_not_changed() {
     assert!(matches!(Plan::add(client, &machine, &ours()), Err(Refusal::NoServers { .. })));
 }
 
-/// A file of Claude Desktop with one entry of the name.
+/// A file of Claude Desktop with one entry, `portcullis`.
 fn with(entry: &serde_json::Value) -> String {
     format!("{:#}\n", json!({ "mcpServers": { "portcullis": entry } }))
 }

@@ -17,8 +17,8 @@ pub(crate) fn value(text: &str) -> Result<Json, Unparsable> {
     Ok(table(parse(text)?.as_table()))
 }
 
-/// Adds a table at the end of the text: `[mcp_servers.NAME]`. Where the servers are written on one line, the entry is
-/// put there.
+/// Adds a table at the end of the text: `[mcp_servers.NAME]`. If the servers are written on one line, the entry is
+/// added to this line.
 pub(crate) fn add(text: &str, key: &str, name: &str, entry: &Keys) -> Option<String> {
     let mut document = parse(text).ok()?;
     let is_inline = document.get(key).is_some_and(|servers| {
@@ -118,7 +118,7 @@ fn whole_lines(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Ran
     Some(start..end)
 }
 
-/// Writes the line ends as the text before has them: toml_edit writes those of Unix.
+/// The text `after` an edit with the line ends of the text `before`, because toml_edit writes the line ends of Unix.
 fn with_ends_of(before: &str, after: &str) -> String {
     let after = after.replace("\r\n", "\n");
     if line_end(before) == "\r\n" { after.replace('\n', "\r\n") } else { after }
@@ -158,7 +158,7 @@ fn plain(value: &Value) -> Json {
         Value::String(text) => json!(text.value()),
         Value::Integer(number) => json!(number.value()),
         Value::Boolean(flag) => json!(flag.value()),
-        // Such values are only compared with each other.
+        // Floats and times are only compared with each other, so their texts are enough.
         Value::Float(number) => json!(number.value().to_string()),
         Value::Datetime(time) => json!(time.value().to_string()),
         Value::Array(all) => Json::Array(all.iter().map(plain).collect()),

@@ -12,7 +12,7 @@ pub(crate) fn value(text: &str) -> Result<Value, Unparsable> {
     Ok(parse(text)?.map_or(Value::Null, |node| node.value()))
 }
 
-/// Adds an entry: with a name to a mapping, without one to a list.
+/// Adds an entry: to a mapping if `name` is given, and otherwise to a list.
 pub(crate) fn add(text: &str, key: &str, name: Option<&str>, entry: &Keys) -> Option<String> {
     let lines = |indent: usize| match name {
         Some(name) => {
@@ -155,7 +155,8 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Option<String> {
     Some(replaced(&after, colon..colon, &format!(" {empty}")))
 }
 
-/// The entry of a name, with the range from its key or its first key to its end.
+/// The entry with this name, and the range of the entry. In a mapping, the range begins at the key of the entry. In a
+/// list, it begins at the first key in the entry.
 fn find_entry<'a>(servers: &'a Node, name: &str) -> Option<(std::ops::Range<usize>, &'a Node)> {
     match &servers.kind {
         Kind::Map(..) => {
@@ -198,7 +199,7 @@ fn block(keys: &Keys, indent: usize) -> Vec<String> {
     lines
 }
 
-/// A value on one line. JSON is YAML.
+/// A value on one line. Values other than texts are written as JSON, which is also YAML.
 fn written(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), scalar)
 }
@@ -233,7 +234,7 @@ fn insert(text: &str, at: usize, lines: &[String]) -> String {
     format!("{before}{between}{}{end}{after}", lines.join(end))
 }
 
-/// The beginning of the line after the line of an offset. An offset at the beginning of a line belongs to the line before.
+/// The beginning of the next line after an offset, or the offset itself if a line begins there.
 fn line_after(text: &str, offset: usize) -> Option<usize> {
     if text.get(..offset)?.ends_with('\n') {
         return Some(offset);

@@ -118,8 +118,8 @@ pub struct ToolCall {
     pub arguments: Arc<Value>,
 }
 
-/// The kinds of work that a source can do. For an upstream server: calls of tools, prompts, reads of resources, and
-/// completions.
+/// The kinds of work that a source can do. Upstream servers do only four of them: tools, prompts, reads of resources,
+/// and completions.
 pub type Work = sandbox::Work<ToolCall>;
 
 /// The answer of a plugin, whose questions to the client have passed the gate.
@@ -130,7 +130,7 @@ pub type PluginAnswer = sandbox::GuestAnswer<PermittedQuestions>;
 pub enum SourceAnswer {
     /// The answer of a plugin, in the types of the plugin contract.
     Plugin(PluginAnswer),
-    /// The result of an upstream server, also with fields that the host does not know.
+    /// The result of an upstream server, including fields that the host does not know.
     Upstream(Value),
     /// Questions to a client of MCP 2026-07-28: those of an upstream server, or the host's question for consent to the
     /// call.
@@ -281,7 +281,8 @@ pub enum CallFailure {
     TooLarge(String),
     /// Too many tasks are running, or the session gets no connection to the upstream server.
     Busy(String),
-    /// The plugin ended without an answer, cannot be run, or asks what the client does not answer.
+    /// The plugin ended without an answer, cannot be run, asked too often, or asked a question that the client does not
+    /// support or does not answer.
     PluginFailed(String),
     /// The JSON-RPC error of the source, or of a client that was asked. The message is sanitised for display.
     Protocol(ProtocolError),
@@ -427,7 +428,7 @@ async fn serve(
         )));
     }
     match source {
-        // Boxed, so that the futures around it stay small: they are moved several times.
+        // Both futures are boxed, because the futures that contain them are moved several times and should be small.
         Source::Plugin(loaded) => Box::pin(plugin::serve(loaded, trail, call, input)).await,
         Source::Upstream(offered) => Box::pin(upstream::serve(offered, call)).await,
     }

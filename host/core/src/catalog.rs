@@ -209,12 +209,13 @@ impl Catalog {
         self.prompts.iter().map(|(name, source, place)| (name, self.prompt_at(source, place)))
     }
 
-    /// The upstream server that owns this URI, or whose alias it is.
+    /// The upstream server that owns this URI, or that has a resource or template with this alias.
     pub fn upstream_owner(&self, uri: &str) -> Option<&UpstreamOffer> {
         self.upstream_of_alias(uri).or_else(|| self.upstream_at(self.uris.of(uri)?))
     }
 
-    /// The server that `wrap` wraps, if there is no other source but the plugins that make its views.
+    /// The server that `wrap` wraps. `None`: no server is wrapped, or there are other sources than plugins that make
+    /// views.
     pub fn wrapped_alone(&self) -> Option<&UpstreamOffer> {
         let [offer] = self.upstreams.as_slice() else { return None };
         let makes_views = |one: &Arc<LoadedPlugin>| one.features.contains(&Feature::Views);
@@ -232,8 +233,8 @@ impl Catalog {
         self.upstreams.get(source.checked_sub(self.plugins.loaded.len())?)
     }
 
-    /// The resources (`key` is `uri`) or templates (`uriTemplate`) of the upstream servers for which `is_shown` is true, as
-    /// clients see them: those whose URIs another source owns have aliases.
+    /// The resources (`key` is `uri`) or templates (`key` is `uriTemplate`) of the upstream servers for which
+    /// `is_shown` is true, as clients see them. A resource or template whose URIs another source owns has an alias.
     pub fn listed_by_upstreams<'a>(
         &'a self,
         key: &'a str,
@@ -259,7 +260,7 @@ impl Catalog {
         })
     }
 
-    /// The plugins for which `is_shown` is true, with their places among the sources.
+    /// The plugins for which `is_shown` is true, with their indexes among the sources.
     fn shown_plugins<'a>(
         &'a self,
         is_shown: impl Fn(Source<'_>) -> bool + 'a,
@@ -285,9 +286,9 @@ impl Catalog {
         self.uris.of(uri).is_some() || self.upstream_of_alias(uri).is_some()
     }
 
-    /// Whether a plugin may list a resource that its manifest does not name. If the URI has an owner, the plugin must be
-    /// the owner or have arrived before the owner. If the URI has no owner, no source with a claim in the URI's realm may
-    /// have arrived before the plugin.
+    /// Whether a plugin may list a resource that its manifest does not name. If the URI has an owner, the plugin must
+    /// be the owner or have arrived before the owner. If the URI has no owner, no source that arrived before the plugin
+    /// may have a claim in the URI's realm ([`uris::realm`]).
     pub fn may_list(&self, loaded: &Arc<LoadedPlugin>, uri: &str) -> bool {
         let own_index = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
         own_index.is_some_and(|own_index| match self.uris.of(uri) {
@@ -303,7 +304,7 @@ impl Catalog {
         first.is_none_or(|first| self.arrived[source] <= *first)
     }
 
-    /// The source that owns this template, or whose alias it is.
+    /// The source that owns this template, or the upstream server that has a template with this alias.
     pub fn template(&self, template: &str) -> Option<Source<'_>> {
         if let Some(offer) = self.upstream_of_alias(template) {
             return Some(Source::Upstream(offer));
@@ -334,9 +335,9 @@ impl Catalog {
 
     /// The sources that may have the resource of this URI, in the order in which they are asked.
     ///
-    /// If the URI has an owner, the plugins from files that list resources at run time and arrived before the owner are
-    /// asked first, and then the owner. No other bundled plugin is asked, because bundled plugins own all URIs that they
-    /// list.
+    /// If the URI has an owner, the owner is asked last. Before the owner, plugins from files are asked, if they list
+    /// resources at run time and arrived before the owner. A bundled plugin that is not the owner is not asked, because
+    /// bundled plugins own all URIs that they list.
     ///
     /// If no source owns the URI, the plugins that list resources at run time and may use the URI are asked in the
     /// order of their arrival. Upstream servers that run and may use the URI are asked last, because one of their
@@ -371,8 +372,9 @@ impl Catalog {
         plugins.chain(upstreams).collect()
     }
 
-    /// Whether a source's error about a resource is the final answer. An error of the URI's owner is final. If the URI has
-    /// no owner, an error of a plugin without templates is final: such a plugin may have resources that it does not list.
+    /// Whether a source's error about a resource is the final answer. An error of the URI's owner is final. If the URI
+    /// has no owner, an error of a plugin without templates is final, because such a plugin may have the resource
+    /// without listing it.
     pub fn answers_for(&self, source: Source<'_>, uri: &str) -> bool {
         let Source::Plugin(loaded) = source else { return self.owns(uri) };
         match self.uris.of(uri) {

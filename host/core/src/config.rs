@@ -284,7 +284,7 @@ impl Config {
     }
 }
 
-/// Adds each `file = "…"`, at any depth.
+/// Adds the path of each `file = "…"`, at any depth, to `found`.
 fn secret_files(value: &toml::Value, found: &mut Vec<PathBuf>) {
     match value {
         toml::Value::Table(table) => {

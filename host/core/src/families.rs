@@ -1,4 +1,4 @@
-//! The data of the families of bundled plugins. The host's own code names no plugin: the build script collects
+//! The data of the families of bundled plugins. The host's own code names no plugin. Instead, the build script collects
 //! this data from the folders `plugins/FAMILY`.
 
 mod family;
@@ -16,8 +16,8 @@ impl Family {
         FAMILIES.iter().filter(|family| !family.commands.is_empty())
     }
 
-    /// The families whose projects are marked by files. By default, most of their tools are listed only if the roots
-    /// contain a project.
+    /// The families whose projects are marked by files. By default, most tools of such a family are listed only if the
+    /// roots contain, or may contain, a project of the family.
     pub fn with_projects() -> impl Iterator<Item = &'static Self> {
         FAMILIES.iter().filter(|family| !family.marks.is_empty())
     }

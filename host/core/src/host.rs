@@ -1,7 +1,7 @@
 //! The sources of this process and the published catalog: one [`Host`] for all sessions.
 //!
-//! What the configuration decides is one value, [`Configured`]. A reload of the configuration replaces it, and the
-//! sessions go on.
+//! What the configuration decides is one value, [`Configured`]. A reload of the configuration replaces this value, and
+//! the sessions go on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -31,8 +31,8 @@ mod views;
 /// Maximum number of log records that wait for a slow client. Further ones are lost.
 const MAX_WAITING_LOGS: usize = 256;
 
-/// How long the answer to `initialize` waits for an upstream server that was never seen before. Some clients wait
-/// only 30 seconds for the answer.
+/// How long the answer to `initialize` waits for an upstream server whose lists were never fetched before. Some clients
+/// wait only 30 seconds for the answer.
 const FIRST_ANSWER_WAIT: Duration = Duration::from_secs(20);
 
 /// The plugins, the upstream servers and the published catalog, once for the process.
@@ -43,13 +43,13 @@ pub struct Host {
     has_jobs: AtomicBool,
     /// State that outlives calls of plugins: notifications to all clients, deferred jobs and recent results.
     pub shared_state: Arc<SharedState>,
-    /// Log records of upstream servers that belong to no request: the parameters of `notifications/message`.
+    /// Log records that upstream servers send outside of any request: the parameters of `notifications/message`.
     pub logs: broadcast::Sender<Object>,
     /// Cancelled when the process shuts down: calls in flight are then cancelled.
     pub shutdown: CancellationToken,
 }
 
-/// The catalog that clients see. A change replaces it.
+/// The catalog that clients see. A change of a source replaces this value.
 pub struct VisibleCatalog {
     /// The tools, prompts and resources with their sources.
     pub catalog: Arc<Catalog>,
@@ -81,8 +81,8 @@ impl Host {
         })
     }
 
-    /// What the configuration decides now. A caller that needs several parts of it calls this once: a reload may come
-    /// between two calls.
+    /// What the configuration decides now. A caller that needs several parts calls this function once, because a reload
+    /// may come between two calls.
     pub fn configured(&self) -> Arc<Configured> {
         self.configured.read().clone()
     }
@@ -97,9 +97,9 @@ impl Host {
         self.configured.read().roots.clone()
     }
 
-    /// Puts what a new configuration decides in the place of the old. Clients are notified that all lists have
-    /// changed. Calls in flight go on with the plugins and servers with which they began. A server that the new
-    /// configuration lacks ends with its last call.
+    /// Replaces what the old configuration decides by what a new configuration decides. Clients are notified that all
+    /// lists have changed. Calls in flight go on with the plugins and servers with which they began. A server that the
+    /// new configuration lacks ends with its last call.
     pub fn replace(self: &Arc<Self>, configured: Configured) {
         let old = std::mem::replace(&mut *self.configured.write(), Arc::new(configured));
         old.end_reports();
@@ -169,7 +169,8 @@ impl Host {
             UpstreamEvent::OfferChanged => return self.discard_if_changed(),
             UpstreamEvent::Notice(notice) => notice,
         };
-        // Sessions that are subscribed to resources hear of changes from their own connections.
+        // Changes of resources are not forwarded here: a session with a subscription gets them by its own connection to
+        // the server.
         if method == "notifications/message" {
             // Sending fails if no client listens, which does not matter.
             let _nobody = self.logs.send(params);
@@ -183,7 +184,7 @@ impl Host {
         is_complete && !self.shutdown.is_cancelled()
     }
 
-    /// Whether a plugin or a tool is held back, which an approval may change.
+    /// Whether a plugin is refused or a tool is held back. An approval may change this.
     pub fn holds_back(&self) -> bool {
         let configured = self.configured();
         let plugins = configured.plugins_now();
@@ -306,7 +307,8 @@ impl Host {
     /// Publishes the plugins that are loaded so far, and discards the catalog that lacks some of them.
     fn publish_plugins(&self, configured: &Configured, plugins: Plugins) {
         let was_shown = {
-            // Locked before the plugins are added: a caller that waits for them never gets a catalog without them.
+            // Locked before the plugins are added, so that a caller that waits for the plugins never gets a catalog
+            // without them.
             let mut shown = configured.shown.lock();
             configured.loading.add(plugins);
             shown.take().is_some()
@@ -321,7 +323,8 @@ impl Host {
         let shown = self.published().await;
         let make = || async {
             let tools = self.with_views(&shown.catalog).await;
-            // Plugins may report changes while they declare views. The definitions contain these views already.
+            // A plugin may report a change of its views while it declares them. The definitions contain the declared
+            // views already, so they count as current.
             shown.tools_version.store(self.shared_state.tools_generation(), Ordering::Release);
             Arc::new(tools)
         };
@@ -332,7 +335,8 @@ impl Host {
         (shown.catalog.clone(), tools.clone())
     }
 
-    /// The catalog with all plugins. Waits until each of them is loaded, and makes the definitions of their tools.
+    /// The catalog with all plugins. Waits until each plugin is loaded or refused, and makes the definitions of the
+    /// tools.
     pub async fn whole_catalog(self: &Arc<Self>) -> Arc<Catalog> {
         self.loaded(&self.configured(), |plugins| plugins.complete).await;
         self.tools().await.0
@@ -364,7 +368,8 @@ impl Host {
         }
     }
 
-    /// Whether a feature is offered. True until all plugins are loaded, because one of them may offer it.
+    /// Whether a feature is offered. True until all plugins are loaded, because a plugin that is not loaded yet may
+    /// offer the feature.
     pub fn supports(&self, feature: Feature) -> bool {
         let Some(shown) = self.published_now() else { return true };
         let catalog = &shown.catalog;

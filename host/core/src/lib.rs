@@ -1,7 +1,7 @@
 //! The core of Portcullis: sources of tools, their catalog, the pipeline of a call, and the configuration.
 //!
-//! Start reading at [`call`], which serves one call from start to finish, and at [`gate`], which every effect passes.
-//! `docs/ARCHITECTURE.md` shows the whole.
+//! Start reading at [`call`], which serves one call from start to finish, and at [`gate`], which judges every effect of
+//! a plugin. `docs/ARCHITECTURE.md` describes all crates.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 

@@ -19,8 +19,8 @@ use crate::sandbox::Origin;
 use crate::source::Source;
 pub use why::{Visibility, VisibilityReason};
 
-/// Maximum size of a list of tools, in bytes of JSON, that clients without their own search get as a list. The tools
-/// of a larger list are offered by search.
+/// Maximum size of the list of tools, in bytes of JSON. With [`ToolOffer::Auto`], the tools of a larger list are
+/// offered by search to clients that have no search of their own.
 pub const SEARCH_FROM: usize = 64 * 1024;
 
 /// The clients that search among many tools themselves, by the names that they give themselves. With
@@ -55,7 +55,7 @@ pub struct Selection {
     /// The size of an answer's text, in tokens of four bytes, above which the client gets the answer in pages.
     /// `None`: no bound.
     result_tokens: Option<NonZeroU32>,
-    /// As `result_tokens`, by patterns of tools' names.
+    /// As `result_tokens`, for the tools whose names match a pattern. These bounds come before `result_tokens`.
     result_tokens_of: BTreeMap<String, NonZeroU32>,
 }
 
@@ -115,7 +115,8 @@ impl Selection {
         if let Some(pattern) = first_match(&self.off, name) {
             return VisibilityReason::Off { pattern: pattern.to_owned(), by: self.shown_name() };
         }
-        // A model's program is another way to call the same tools, so `*` does not match the plugin that runs programs.
+        // Programs of models are another way to call the same tools. The pattern `*` therefore does not match the tools
+        // of the plugin that runs such programs.
         let is_other_way = |pattern: &str| pattern == "*" && runs_programs(tool.source());
         let on = self.on.as_ref().and_then(|on| first_match(on, name));
         if let Some(pattern) = on.filter(|pattern| !is_other_way(pattern)) {
@@ -163,9 +164,9 @@ impl Selection {
         }
     }
 
-    /// Whether a client may use the prompts and resources of a source. All clients may use those of the plugin that
-    /// makes views, because its views show the answers of other tools. If the operator named single tools, clients
-    /// may use those of all sources.
+    /// Whether a client may use the prompts and resources of a source. Clients may always use those of the plugin that
+    /// makes views, because its views show the answers of other tools. If the operator named single tools, clients may
+    /// use the prompts and resources of all sources.
     pub fn may_use(&self, source: Source<'_>) -> bool {
         let makes_views = || {
             let loaded = source.plugin().filter(|one| one.plugin.origin == Origin::Bundled);

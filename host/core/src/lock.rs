@@ -92,7 +92,7 @@ impl Content {
     }
 }
 
-/// A tool of an upstream server that is held back, because it is not approved as it is.
+/// A tool of an upstream server that is held back, because its current definition is not approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldTool {
     /// The server's name for the tool.
@@ -293,7 +293,8 @@ impl LockFile {
     /// Records a new approval in the audit, and keeps the description of the approved plugin or server, so that
     /// later versions can be compared with it.
     ///
-    /// If one of the two fails, the failure is logged, and the approval is in force all the same.
+    /// If the record or the description cannot be written, the failure is logged, and the approval is in force all the
+    /// same.
     pub fn finish_approval(
         &self,
         approval_key: ApprovalKey<'_>,

@@ -67,13 +67,14 @@ impl LoadedPlugin {
         self.withheld.iter().find(|tool| tool.definition.name == rest)
     }
 
-    /// Whether every call may access the session's roots, independent of its arguments.
+    /// Whether every call gets the session's roots, even if its arguments have no paths.
     pub fn wants_roots(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.files;
         grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots) || self.may_call_tools()
     }
 
-    /// Whether the operator wants the programs that the plugin runs, such as models' scripts, kept beside the audit.
+    /// Whether the operator wants to keep the programs that the plugin runs, such as models' scripts, in the folder of
+    /// the audit.
     pub fn keeps_programs(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.tools;
         grant.as_ref().is_some_and(|grant| grant.keeps_programs())

@@ -1,7 +1,7 @@
 //! Finds the families that have a project beneath a session's roots, by a bounded search of file names.
 //!
-//! The result decides only which tools are listed. No link is followed, and only files that can mark a project are
-//! read.
+//! The result decides only which tools are listed. No symbolic link is followed, and only files that can mark a project
+//! are read.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read as _;
@@ -22,7 +22,7 @@ const MAX_ENTRIES: usize = 20_000;
 /// Maximum duration of one search.
 const MAX_TIME: Duration = Duration::from_millis(250);
 
-/// Maximum size of the beginning of a file that is searched for texts, in bytes.
+/// The number of bytes, from the beginning of a file, that are searched for the texts of a mark.
 const MAX_READ_BYTES: u64 = 256 * 1024;
 
 /// Folders of packages and builds, which are not searched for projects.
@@ -33,7 +33,8 @@ const SKIPPED: &[&str] = &["node_modules", "target", "vendor", "__pycache__"];
 pub struct Projects {
     /// The file that marks a project, by the name of the family.
     found: BTreeMap<&'static str, PathBuf>,
-    /// Whether there may be further projects: the search ended at one of its bounds, or there was no search.
+    /// Whether there may be further projects: the search ended at its maximum number of entries or its maximum
+    /// duration, or there was no search.
     is_cut_off: bool,
 }
 
@@ -72,8 +73,9 @@ impl Projects {
         Self { is_cut_off: true, ..Self::default() }
     }
 
-    /// Whether the search was not cut off. A family without a result then counts as one without a project, although
-    /// folders below the maximum depth were not searched.
+    /// Whether the search was complete: it ended neither at its maximum number of entries nor at its maximum duration.
+    /// A family that a complete search did not find counts as a family without a project, although folders below the
+    /// maximum depth were not searched.
     pub fn is_complete(&self) -> bool {
         !self.is_cut_off
     }
@@ -114,7 +116,8 @@ impl ProjectSearch {
         }
     }
 
-    /// The names in a folder, in order, each with whether it is a folder. A folder that cannot be read is empty.
+    /// The sorted names of the files and folders in `folder`, each with `true` for a folder. A folder that cannot be
+    /// read counts as empty.
     fn list_names(&mut self, root: &Root, folder: &Path) -> Vec<(String, bool)> {
         let mut names = Vec::new();
         let Ok(entries) = root.dir().and_then(|dir| dir.read_dir(folder)) else { return names };
@@ -124,7 +127,7 @@ impl ProjectSearch {
                 break;
             }
             self.entries -= 1;
-            // Links are left out, so that no link is followed.
+            // Symbolic links are left out, so that none is followed.
             let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else {
                 continue;
             };

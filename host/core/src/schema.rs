@@ -3,7 +3,7 @@
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-/// Maximum size of a schema in bytes. A tool's schema is also read by a model, so larger ones are of no use.
+/// Maximum size of a schema in bytes. Models also read the schemas of tools, so a larger schema is of no use.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// Maximum number of faults in a message. Further faults are counted.

@@ -23,7 +23,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The identity to which sealed state is bound: the digest of a plugin, the name of an upstream server.
+    /// The identity to which the sealed state between two rounds is bound: the digest of a plugin, or the name of an
+    /// upstream server.
     pub fn identity(self) -> &'a str {
         match self {
             Self::Plugin(loaded) => &loaded.plugin.digest,

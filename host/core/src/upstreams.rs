@@ -71,7 +71,7 @@ pub struct Upstreams {
     pub lock: Lock,
     /// Whether the host is locked. If not, the tools of a server are approved at its first use.
     is_locked: bool,
-    /// When the first list was made that had to wait for a server.
+    /// The time at which a list had to wait for a server for the first time.
     first_list: OnceLock<Instant>,
     /// The parked requests of all servers.
     parked: Arc<Parked>,
@@ -163,7 +163,7 @@ impl UpstreamOffer {
         self.held.iter().any(|held| held.tool == name)
     }
 
-    /// Whether this is a name by which clients would know one of the tools that are held back.
+    /// Whether clients would know a held tool by this name.
     pub fn holds(&self, name: &str) -> bool {
         let prefix = self.source.config.prefix.as_deref().unwrap_or(&self.source.name);
         let own = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
@@ -175,7 +175,7 @@ impl Upstreams {
     /// The configured upstream servers. `lock`: the lock file. `logins`: the folder of OAuth logins. `memory`: the
     /// lists that earlier processes of the host fetched. `is_locked`: no tools are approved at the first use of their
     /// server. `previous`: the servers before a reload of the configuration; a server whose section is the same keeps
-    /// its connections. No other server is started yet.
+    /// its connections. This function starts no server.
     ///
     /// # Errors
     ///

@@ -53,9 +53,9 @@ impl Client {
         }
     }
 
-    /// Asks the policy to permit a request and, if it does, sends it. The policy has been asked for the request when
-    /// this function returns; the request is sent when the future is polled. `time` can shorten
-    /// [`RequestLimits::time`] for this request.
+    /// Asks the policy to permit a request and, if it does, sends it. This function asks the policy before it returns.
+    /// The request is sent when the returned future is polled. `time` can shorten [`RequestLimits::time`] for this
+    /// request.
     ///
     /// # Errors
     ///

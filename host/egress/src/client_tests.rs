@@ -9,7 +9,7 @@ use http_body_util::{Empty, Full};
 use super::*;
 use crate::{Secret, Secrets};
 
-/// The longest time for one request, and for the server to receive one.
+/// The longest time for one request, and for the server to receive the request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const LIMITS: RequestLimits = RequestLimits { requests: 3, body_bytes: 1000, time: PATIENCE };
@@ -195,7 +195,7 @@ async fn failed_requests_have_different_faults() {
     );
     let user = "http://user@127.0.0.1/";
     assert_eq!(status(&mut client, user).await, Err(Fault::BadUrl));
-    // A listener that accepts no connection: the system establishes it, and no response comes.
+    // A listener that never accepts: the system establishes the connection, and no response comes.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/", silent.local_addr().unwrap());
     let soon = Some(Duration::from_millis(50));

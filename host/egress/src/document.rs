@@ -15,7 +15,8 @@ use crate::{
 const LIMITS: RequestLimits =
     RequestLimits { requests: 1, body_bytes: 1024 * 1024, time: Duration::from_secs(10) };
 
-/// Allows HTTPS only: to public addresses, and to all addresses of these hosts, which the operator named.
+/// Allows only HTTPS requests, and only to public addresses and to all addresses of these hosts, which the operator
+/// named.
 struct DocumentPolicy(Vec<String>);
 
 impl RequestPolicy for DocumentPolicy {

@@ -79,7 +79,8 @@ impl Fault {
             if io.is_some_and(|io| io.kind() == std::io::ErrorKind::ConnectionRefused) {
                 return Self::ConnectionRefused;
             }
-            // `source` of an I/O error is not the error inside it, but the source of that error.
+            // `source` of an I/O error does not return the error inside the I/O error, but the source of the inner
+            // error.
             let inside = io.and_then(std::io::Error::get_ref);
             cause = match inside {
                 Some(inside) => Some(inside),

@@ -36,7 +36,8 @@ pub use tls::tls_config;
 /// Secret headers: by origin, then by the name of the header.
 pub type Secrets = BTreeMap<Origin, BTreeMap<String, Secret>>;
 
-/// Decides which requests and connections are allowed. The client asks the policy for each; the policy may record them.
+/// Decides which requests and connections are allowed, and may record them. The client asks the policy for each request
+/// and each connection.
 pub trait RequestPolicy: Send + Sync + 'static {
     /// Permits one request. `None`: the request is not allowed.
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>>;

@@ -27,7 +27,7 @@ pub enum OriginError {
     /// The scheme is neither `http` nor `https`.
     #[error("only http and https are known")]
     Scheme,
-    /// The address contains a user name or a password. They hide the host from readers.
+    /// The address contains a user name or a password, which can hide the host from readers.
     #[error("an address must not contain a user name")]
     UserName,
     /// The address has no host.
@@ -125,7 +125,8 @@ impl TryFrom<String> for Origin {
 
     fn try_from(text: String) -> Result<Self, ParseOriginError> {
         let origin: Self = text.parse()?;
-        // A plugin's manifest may name a whole URL. A grant may not: it would seem to be limited to the path.
+        // A grant must not contain a path, because the grant would seem to be limited to the path. A plugin's manifest
+        // may name a whole URL.
         let rest = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
         if rest.contains(['/', '?', '#']) {
             return Err(ParseOriginError { text, cause: OriginError::Path });

@@ -27,7 +27,8 @@ const SPECIAL_V4: &[&str] = &[
     "240.0.0.0/4",
 ];
 
-/// The same for IPv6, and the blocks that embed IPv4 addresses (NAT64, 6to4, Teredo, IPv4-compatible addresses).
+/// The same kinds of blocks for IPv6, and the blocks that embed IPv4 addresses (NAT64, 6to4, Teredo, IPv4-compatible
+/// addresses).
 const SPECIAL_V6: &[&str] = &[
     "::/128",
     "::1/128",
@@ -117,7 +118,8 @@ proptest! {
     fn an_address_is_public_unless_a_registry_lists_it(address in address()) {
         prop_assert_eq!(is_public(address), is_listed_public(address), "{}", address);
         if let IpAddr::V4(v4) = address {
-            // The IPv4-mapped form is the same address. Other forms that embed it are never public.
+            // The IPv4-mapped form counts as the IPv4 address. Other IPv6 forms that embed an IPv4 address are never
+            // public.
             prop_assert_eq!(is_public(v4.to_ipv6_mapped().into()), is_public(address));
             let bits = u128::from(u32::from(v4));
             let (nat64, teredo) = ((0x0064_ff9b << 96) | bits, (0x2001 << 112) | bits);

@@ -132,8 +132,9 @@ impl KnownSecrets {
         self.scrub.clone()
     }
 
-    /// Adds the secrets of an origin to the headers of a request. They replace headers with the same names. The
-    /// secrets of all origins become known, because a server may return a secret that was sent to another server.
+    /// Adds the secrets of an origin to the headers of a request. They replace headers with the same names. From then
+    /// on, the secrets of all origins are removed from responses, because a server may return a secret that was sent to
+    /// another server.
     ///
     /// # Errors
     ///

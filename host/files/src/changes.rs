@@ -154,7 +154,7 @@ impl FilesView<'_> {
         if !quota.allows_depth(target.depth) {
             return Err(ChangeError::Quota("file-depth"));
         }
-        // A file that is replaced counts like a new one: it takes as much work.
+        // A replaced file counts like a new file, because it takes as much work.
         if !quota.take_entry() {
             return Err(ChangeError::Quota("file-entries"));
         }
@@ -201,7 +201,7 @@ fn commit(permits: Vec<Permit>, staged: Staged) -> Result<(), ChangeError> {
     Ok(made?)
 }
 
-/// The error of a path that cannot be looked up, whose cause is a WASI error code or the text of a trap.
+/// The error for a path that cannot be looked up. Its cause is a WASI error code, or the text of a trap.
 fn unavailable(path: &Path, error: FsError) -> ChangeError {
     let cause = match error.downcast() {
         Ok(code) => io::Error::other(code),

@@ -139,13 +139,13 @@ impl HostDescriptor for FilesView<'_> {
         self.set_times_of(permit, &fd, follow, path, (accessed, modified)).await
     }
 
-    /// Refused: by a link that one call creates, a later call could leave the directories that it may use.
+    /// Refused, because a later call could leave its directories by a link that an earlier call created.
     async fn symlink_at(&mut self, fd: Fd, _: String, path: String) -> FsResult<()> {
         self.refuse(&fd, &path, "no-links-are-made");
         Err(ErrorCode::NotPermitted.into())
     }
 
-    /// Refused, as [`Self::symlink_at`].
+    /// Refused for the same reason as [`Self::symlink_at`].
     async fn link_at(
         &mut self,
         _: Fd,
@@ -200,7 +200,7 @@ impl HostDescriptor for FilesView<'_> {
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         let target = self.target_to_inspect(&fd, &path)?;
         if !matches!(target.reached, Some(ReachedEntry::Beneath)) {
-            // Links to a designated file were followed when the file was designated, so this is not a link.
+            // The target is not a link: links to a designated file were followed when the file was designated.
             return Err(ErrorCode::Invalid.into());
         }
         let leads_to = self.link_of(&fd, path).await;
@@ -224,7 +224,8 @@ impl HostDescriptor for FilesView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        // The system sets the times of whatever is open, also of what was opened for reading.
+        // The system sets the times of any open file or directory, even if it was opened for reading only. Therefore
+        // the judge is asked for a write, unless the descriptor was opened for writing.
         let is_open_for_writing = match self.table.get(&fd)? {
             Descriptor::File(file) => file.open_mode.contains(OpenMode::WRITE),
             Descriptor::Dir(_) => false,

@@ -103,7 +103,8 @@ pub enum Origin {
     Root,
     /// The operator names the directory.
     Directory,
-    /// The guest has no access: the file, or the list of a directory's entries, is beside a designated entry.
+    /// The guest has no access: it asks for a file beside a designated entry, or for the list of the entries of the
+    /// directory.
     Beside,
 }
 
@@ -135,9 +136,9 @@ impl Files {
         }
     }
 
-    /// Opens a directory of the call, or one beneath it, to confine a program to the opened directory. Returns the handle
-    /// and the access. `None`: the call does not have the whole directory, the directory cannot be opened, or files of the
-    /// host beneath it must be kept from the program.
+    /// Opens a directory of the call, or a directory beneath it, to confine a program to the opened directory. Returns
+    /// the handle and the access. `None`: the call does not have the whole directory, the directory cannot be opened,
+    /// or files of the host beneath it must be kept from the program.
     pub fn directory(&self, path: &Path) -> Option<(File, Access)> {
         let contains = |(_, node): &&(File, Node)| path.starts_with(&node.path);
         let whole = self.preopens.iter().filter(|(_, node)| node.reach.all.is_some());

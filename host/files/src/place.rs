@@ -289,8 +289,9 @@ impl FilesView<'_> {
     }
 }
 
-/// The depth of a directory below the nearest of `tops`. The depth is found by opening `..` repeatedly: the directory
-/// may have been moved since it was opened, and a path with links has another length. `None`: the depth is unknown.
+/// The depth of a directory below the nearest of `tops`. The depth is found by opening `..` repeatedly. It cannot be
+/// read from the path, because the directory may have been moved since it was opened, and a path with links has another
+/// length. `None`: the depth is unknown.
 #[cfg(unix)]
 fn depth_of<'a>(dir: &File, tops: impl Iterator<Item = &'a File>) -> Option<u32> {
     use rustix::fs::{Mode, OFlags, fstat, openat};
@@ -303,7 +304,7 @@ fn depth_of<'a>(dir: &File, tops: impl Iterator<Item = &'a File>) -> Option<u32>
         if tops.contains(&now) {
             return Some(depth);
         }
-        // The root of the file system: the directory was moved out of all directories of the call.
+        // This is the root of the file system, so the directory was moved out of all directories of the call.
         if below == Some(now) {
             return Some(u32::MAX);
         }

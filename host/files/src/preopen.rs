@@ -114,8 +114,9 @@ impl Preopen {
         preopens
     }
 
-    /// Widens the access to each argument's directory beneath a root of the call to the access to this root. Otherwise
-    /// a guest could access less in the directory of a named file than elsewhere in the root.
+    /// Widens the access to the directory of each argument: if the directory is at or beneath a root of the call, the
+    /// access becomes at least the access to this root. Without this, a guest could access less in the directory of a
+    /// named file than elsewhere in the root.
     pub fn widen_by_roots(arguments: &mut [Self], granted: &[Self]) {
         for argument in arguments {
             let around = granted.iter().filter(|outer| {

@@ -34,7 +34,7 @@ impl Quota {
         take(&self.entries, 1)
     }
 
-    /// Whether a file may have this size, in bytes. `None` is a size that overflows: `false`.
+    /// Whether a file may have this size, in bytes. `None` stands for a size that overflows, and is never allowed.
     pub fn allows_size(&self, size: Option<u64>) -> bool {
         size.is_some_and(|size| size <= self.file_bytes)
     }

@@ -167,7 +167,7 @@ async fn what_the_judge_refuses_is_not_done() {
 async fn a_single_entry_opens_nothing_beside_it() {
     let mut guest = Guest::new(one_file, quota());
     assert_eq!(guest.read("file").await.unwrap(), b"text");
-    // The judge would allow each of these.
+    // The judge would allow each of these paths.
     for path in ["other", "inner", "./other", "inner/../other", "file/../other"] {
         assert_eq!(code(guest.read(path).await), ErrorCode::NotPermitted, "{path}");
     }
@@ -263,7 +263,8 @@ fn change(path: &Path, expected: Expected, contents: &str) -> Change {
 }
 
 impl Guest {
-    /// Changes files of the folder: the name, what must be there before, and the new content of each.
+    /// Changes files of the folder. Each entry of `files` is the name of a file, what must be there before, and the new
+    /// content.
     async fn change(&mut self, files: &[(&str, Expected, &str)]) -> Result<(), ChangeError> {
         let folder = self.folder.path().to_owned();
         let journals = tempfile::tempdir().unwrap();

@@ -158,7 +158,8 @@ impl<'a> FilesView<'a> {
         let permit = self.ask(&target, access)?;
         match target.reached {
             Some(ReachedEntry::Beneath) => Ok((target, permit)),
-            // These operations cannot remove, rename or replace a designated file. Only its contents can change.
+            // The operations that use this function must not remove, rename or replace a designated file. Only its
+            // contents can change.
             Some(ReachedEntry::File(_) | ReachedEntry::Itself) | None => {
                 Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?)
             }
@@ -205,7 +206,7 @@ impl<'a> FilesView<'a> {
         access: Access,
     ) -> FsResult<Permit> {
         let node = self.node(fd)?;
-        // A directory of which single entries are designated is itself beside what is designated.
+        // If only single entries of a directory are designated, the directory itself counts as beside them.
         let (origin, reached) = match node.reach.all {
             Some(_) => (node.origin, Some(ReachedEntry::Itself)),
             None => (Origin::Beside, None),
@@ -352,7 +353,7 @@ fn reach(reach: &AccessRules, path: &Path) -> FsResult<(Option<ReachedEntry>, Ac
                 let file = file.map_err(|error| ErrorCode::from(&error))?;
                 (Some(ReachedEntry::File(file)), entry.access)
             }
-            // A path with `..` would lead to the entries beside this one.
+            // A path with `..` would lead to the entries beside this entry.
             AccessibleEntry::Create
                 if rest.iter().all(|part| matches!(part, Component::Normal(_))) =>
             {

@@ -1,7 +1,7 @@
 //! A small MCP server over HTTP, to test the HTTP server with other clients.
 //!
-//! `cargo run -p portcullis-http-server --example echo -- [ADDRESS [CERTIFICATE KEY]]`, with a
-//! bearer token in the variable `ECHO_TOKEN` if one is needed.
+//! `cargo run -p portcullis-http-server --example echo -- [ADDRESS [CERTIFICATE KEY]]` starts the server. If the
+//! variable `ECHO_TOKEN` is set, callers need its value as their bearer token.
 
 #[path = "../tests/support/echo.rs"]
 mod echo;

@@ -1,5 +1,5 @@
-//! Who may send requests: hosts, origins, credentials, and the names of profiles. These rules can be replaced while the
-//! server runs.
+//! The rules about who may send requests: hosts, origins, credentials, and the names of profiles. The rules can be
+//! replaced while the server runs.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,8 +18,8 @@ pub struct AccessRules {
     /// Accepted values of the header `Host`, beside `localhost`, `127.0.0.1` and `[::1]`: `host`, with any port, or
     /// `host:port`.
     pub allowed_hosts: Vec<String>,
-    /// Whether each IP address is an accepted value of `Host`. For pages that need no token and that machines read by
-    /// the address of this one.
+    /// Whether each IP address is an accepted value of `Host`. Needed for pages that need no token, and that other
+    /// machines read at the IP address of this machine.
     pub any_address: bool,
     /// Origins of web pages that may send requests: `scheme://host[:port]`. Pages of other origins may not.
     pub allowed_origins: Vec<String>,
@@ -27,7 +27,7 @@ pub struct AccessRules {
     pub token: Option<String>,
     /// Which access tokens are accepted. Their callers are [`Principal::Subject`](crate::Principal::Subject).
     pub oauth: Option<Oauth>,
-    /// Names under which the handler is served as well: at `/mcp/NAME`. The handler finds the name as
+    /// Names of profiles. The handler is also served at `/mcp/NAME` for each name, and finds the name as
     /// [`ProfileName`](crate::ProfileName).
     pub profiles: BTreeSet<String>,
 }
@@ -67,18 +67,18 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// A host or an origin is invalid, or the OAuth resource or an issuer.
+    /// A host, an origin, the OAuth resource, an issuer or a scope is invalid, or OAuth has no issuer.
     pub fn new(rules: AccessRules) -> Result<Self, InvalidSettings> {
         let checked = RwLock::new(Arc::new(Checked::new(&rules, &[])?));
         Ok(Self(Arc::new(Shared { rules: Mutex::new((rules, Vec::new())), checked })))
     }
 
-    /// Replaces the rules. They hold from the next request on, also on open connections and in open sessions. A
-    /// response that has begun goes on.
+    /// Replaces the rules. The new rules apply from the next request on, also on open connections and in open sessions.
+    /// A response that has begun goes on.
     ///
     /// # Errors
     ///
-    /// As [`Self::new`]. The old rules then stay in force.
+    /// The new rules are invalid, for the same reasons as in [`Self::new`]. The old rules then stay in force.
     pub fn replace(&self, rules: AccessRules) -> Result<(), InvalidSettings> {
         let mut now = self.0.rules.lock();
         let checked = Checked::new(&rules, &now.1)?;
@@ -87,7 +87,7 @@ impl Access {
         Ok(())
     }
 
-    /// Allows the origins of the server itself, also when the rules are replaced.
+    /// Allows the origins of the server itself, now and after the rules are replaced.
     pub(crate) fn allow_own(&self, origins: Vec<String>) -> Result<(), InvalidSettings> {
         let mut now = self.0.rules.lock();
         let checked = Checked::new(&now.0, &origins)?;

@@ -15,7 +15,7 @@ use crate::responses::{HttpResponse, text_response};
 const CREDENTIALS: [HeaderName; 3] =
     [header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE];
 
-/// Time for which an access token is recognised after it was verified.
+/// Time after its verification for which an access token is recognised for the rate limit.
 const RECOGNISED_FOR: Duration = Duration::from_secs(300);
 
 /// Largest number of access tokens that are recognised.
@@ -23,7 +23,8 @@ const MAX_RECOGNISED_TOKENS: usize = 1024;
 
 /// Authenticates callers.
 pub(crate) struct Callers {
-    /// The SHA-256 digest of the token. The time to compare digests tells nothing about the token.
+    /// The SHA-256 digest of the configured token. Digests are compared instead of tokens, because the time of the
+    /// comparison then reveals nothing about the token.
     token: Option<[u8; 32]>,
     oauth: Option<Resource>,
     /// Access tokens that were verified: their SHA-256 digests, their callers, and when they were verified.
@@ -40,8 +41,8 @@ impl Callers {
         self.oauth.as_ref()
     }
 
-    /// The caller whose rate limit a request counts for, if the caller is known without verifying an access token. This
-    /// does not authenticate the caller.
+    /// The caller against whose rate limit a request counts. `None`: no token is needed, or the caller is not known
+    /// before the access token is verified. This function does not authenticate the caller.
     pub(crate) fn recognise(&self, headers: &HeaderMap) -> Option<Principal> {
         if self.token.is_none() && self.oauth.is_none() {
             return None;

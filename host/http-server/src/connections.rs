@@ -1,4 +1,4 @@
-//! The open connections: limits their number, and decides which one is closed for a new one.
+//! The open connections: limits their number, and decides which connection is closed to make room for a new one.
 //!
 //! A peer on another machine is *known* for a time after one of its requests passed all checks. All other peers are
 //! *strangers*.
@@ -77,8 +77,8 @@ impl Connections {
         }
     }
 
-    /// Adds a connection. If there are too many, a connection of a stranger is closed, or else an idle one. `None`:
-    /// each connection serves a request, so the new connection is refused.
+    /// Adds a connection. If there are too many, closes the connection that [`State::victim`] chooses. `None`: each
+    /// connection serves a request of a client that passed the checks, so the new connection is refused.
     pub(crate) fn open(self: &Arc<Self>, peer: PeerAddress, now: Instant) -> Option<Connection> {
         let mut state = self.state.lock();
         let is_stranger = !state.is_known(peer, now);
@@ -108,9 +108,10 @@ impl State {
         entry.client.is_none() && !self.is_known(entry.peer, now)
     }
 
-    /// The connection to close: the oldest of the stranger with the most connections. If there is no stranger, the
-    /// oldest of the peer with the most connections without a request that passed the checks. If there is no such
-    /// connection, the oldest idle connection of the client with the most idle connections.
+    /// The connection to close. The first choice is the oldest connection of the stranger that has the most
+    /// connections. The second choice is a connection without a request that passed the checks: the oldest such
+    /// connection of the peer that has the most of them. The third choice is the oldest idle connection of the client
+    /// that has the most idle connections.
     fn victim(&self, now: Instant) -> Option<u64> {
         self.oldest_of_most(|one| self.is_stranger(one, now).then_some(Client::Address(one.peer)))
             .or_else(|| {
@@ -138,7 +139,7 @@ impl Connection {
     pub(crate) fn assign(&self, client: Client, now: Instant) -> bool {
         let Some(all) = self.all.upgrade() else { return true };
         let mut state = all.state.lock();
-        // A loopback address does not become known, because several programs have it.
+        // A loopback address does not become known, because several programs share it.
         if !self.peer.is_loopback() {
             if state.known.len() >= MAX_KNOWN_PEERS {
                 state.known.retain(|_, seen| now.saturating_duration_since(*seen) < KNOWN_FOR);
@@ -191,7 +192,7 @@ impl Drop for Connection {
 pub(crate) struct Serving(Arc<Connection>);
 
 impl Serving {
-    /// The same response. The request counts as being served until the response was written or dropped.
+    /// Counts the request as being served until the response was written or dropped. Returns the response.
     pub(crate) fn until_written(self, response: HttpResponse) -> HttpResponse {
         response.map(|inner| CountedBody { inner, _serving: self }.boxed())
     }
@@ -270,7 +271,7 @@ mod tests {
         let again: Vec<_> = (0..2).map(|_| all.open(peer(1), now).unwrap()).collect();
         assert_eq!(closed(), 14);
         assert!(again.iter().all(|one| !one.close.is_cancelled()));
-        // After a time, it is a stranger again.
+        // After a time, the peer is a stranger again.
         let late = now + KNOWN_FOR;
         let _late = all.open(peer(1), late).unwrap();
         assert_eq!(closed(), 15);

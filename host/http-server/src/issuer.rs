@@ -11,7 +11,7 @@ use url::Url;
 /// An authorization server that issues access tokens.
 #[derive(Debug, Clone)]
 pub struct Issuer {
-    /// The issuer identifier, an https URL, exactly as the tokens' `iss`.
+    /// The issuer identifier: an https URL, written exactly as in the tokens' `iss`.
     pub issuer: String,
     /// The https URL of the issuer's keys. `None`: the issuer's metadata contains it (RFC 8414, or OpenID Connect
     /// Discovery).
@@ -21,8 +21,9 @@ pub struct Issuer {
 /// Fetches an issuer's metadata and keys: takes an https URL and returns the body of a response with status 200.
 ///
 /// The function has to limit the size of the response, to verify the server's certificate, and to follow no redirect.
-/// The keys of one issuer are fetched at most once a minute, or every five seconds while they are not known. Each time,
-/// the function is called up to three times. Each call is cancelled after ten seconds.
+/// The keys of one issuer are fetched at most once a minute, or once in five seconds while they are not known. Each
+/// time, the function is called up to three times: for the metadata at two places, and for the keys. Each call is
+/// cancelled after ten seconds.
 #[derive(Clone)]
 pub struct Fetch(Arc<FetchFn>);
 

@@ -70,7 +70,7 @@ struct CachedKeys {
 #[derive(Debug)]
 pub(crate) struct KeysUnavailable {
     issuer: String,
-    /// `None`: no attempt was made, because the last one was too recent.
+    /// `None`: no fetch was tried, because the last fetch was too recent.
     cause: Option<RefreshError>,
 }
 
@@ -115,7 +115,7 @@ enum RefreshError {
     /// The metadata names another issuer.
     #[error("{url} is the metadata of another issuer, {issuer}")]
     OtherIssuer { url: Url, issuer: String },
-    /// No usable metadata was found at either of the two places. Contains the errors.
+    /// No usable metadata was found at either of the two places. Contains the error of each place.
     #[error("{}", joined(.0))]
     NoMetadata(Vec<RefreshError>),
     /// The metadata names an address that is not https.
@@ -271,7 +271,7 @@ fn read_key(key: &Value) -> Option<Key> {
         AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
             Algorithm::EdDSA
         }
-        // A symmetric key (`OctetKey`) is never used: a key that verifies would also sign.
+        // A symmetric key (`OctetKey`) is never used, because everybody who can verify with it can also sign with it.
         AlgorithmParameters::OctetKey(_)
         | AlgorithmParameters::EllipticCurve(_)
         | AlgorithmParameters::OctetKeyPair(_)

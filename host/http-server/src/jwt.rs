@@ -114,7 +114,7 @@ fn check_header(header: &Header) -> Result<(Algorithm, Option<&str>), AuthError>
             "the token has critical headers, and none are supported",
         ));
     }
-    // Many issuers write only `JWT`, or nothing.
+    // Many issuers write only `JWT` as the type, or no type.
     let kind = header.typ.as_deref().unwrap_or("JWT");
     if !["at+jwt", "application/at+jwt", "JWT"].iter().any(|known| kind.eq_ignore_ascii_case(known))
     {

@@ -1,5 +1,5 @@
-//! The transport of 2024-11-05 (HTTP+SSE): the server sends messages as events of a stream, the client posts its
-//! messages.
+//! The transport of MCP 2024-11-05 (HTTP+SSE): the server sends messages as events of a stream, and the client sends
+//! its messages with POST.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -49,8 +49,9 @@ pub(crate) struct Legacy {
 struct Session {
     principal: Option<Principal>,
     posted: mpsc::Sender<ClientJsonRpcMessage>,
-    /// The requests without a response yet. rmcp would respond to only one of two requests with the same id. `None`:
-    /// there was no request yet. Messages before the first request are dropped, because rmcp would end the session.
+    /// The ids of the requests that have no response yet. A second request with one of these ids is refused, because
+    /// rmcp would respond to only one of the two requests. `None`: no request was received yet. Messages before the
+    /// first request are dropped, because rmcp would end the session.
     waiting: Mutex<Option<HashSet<RequestId>>>,
 }
 
@@ -172,8 +173,8 @@ impl Legacy {
 }
 
 impl Session {
-    /// Notes the id of a request, or that a request was cancelled. Returns whether the message is accepted: a request is not,
-    /// while another request with the same id has no response.
+    /// Adds the id of a new request to the waiting ones, or removes the id of a cancelled request. Returns whether the
+    /// message is accepted. A request is refused while another request with the same id has no response.
     fn admits(&self, message: &ClientJsonRpcMessage) -> bool {
         let mut waiting = self.waiting.lock();
         match message {
@@ -204,7 +205,7 @@ impl Session {
         }
     }
 
-    /// The request no longer waits for a response. Its id may be used again.
+    /// Removes a request that no longer waits for a response. Its id may be used again.
     fn finish(&self, request: &RequestId) {
         if let Some(waiting) = &mut *self.waiting.lock() {
             waiting.remove(request);

@@ -1,12 +1,11 @@
 //! An HTTP server for MCP: it authenticates callers and limits what they send.
 //!
-//! [`serve`] serves an rmcp [`ServerHandler`] with streamable HTTP at `/mcp`, and with the transport of 2024-11-05
-//! at `/sse` and `/messages`. It offers TLS, a bearer token or OAuth access tokens, and limits of size, time and
-//! number for everything that clients send. It makes no outgoing connection, and reads no files but those of
-//! [`Tls`].
+//! [`serve`] serves an rmcp [`ServerHandler`] with streamable HTTP at `/mcp`, and with the transport of 2024-11-05 at
+//! `/sse` and `/messages`. The server offers TLS, a bearer token or OAuth access tokens, and limits of size, time and
+//! number for everything that clients send. It makes no outgoing connections, and reads only the files of [`Tls`].
 //!
-//! A handler finds its caller as [`Principal`] in the extensions of the request's [`http::request::Parts`]. It gets no
-//! credentials.
+//! A handler finds its caller as [`Principal`] in the extensions of the request's [`http::request::Parts`]. The handler
+//! gets no credentials.
 
 mod access;
 mod body;
@@ -83,8 +82,8 @@ fn own_origins(listener: &TcpListener, has_tls: bool) -> Vec<String> {
 /// then cancelled at once, and connections have three seconds to end. To give requests time, cancel
 /// [`Settings::stop`] first: no new requests are accepted from then on, and requests in flight go on.
 ///
-/// The factory is called once for each session, and once for each request without a session. It should return a handle
-/// to shared state.
+/// The factory is called once for each session, and once for each request without a session. The factory should return
+/// a handle to shared state.
 ///
 /// # Errors
 ///

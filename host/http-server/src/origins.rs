@@ -47,13 +47,13 @@ impl Origins {
         })
     }
 
-    /// Allows each IP address as a host, too. A page whose name an attacker leads to this server (DNS rebinding) is
-    /// still refused, because its requests contain the name.
+    /// Also allows each IP address as a host. DNS rebinding is still refused: if an attacker lets the name of a page
+    /// resolve to this server, the `Host` of the page's requests is that name, not an address.
     pub(crate) fn allow_any_address(self) -> Self {
         Self { any_address: true, ..self }
     }
 
-    /// Refuses requests to hosts, and from pages of origins, that are not allowed.
+    /// Refuses a request to a host that is not allowed, or from a page whose origin is not allowed.
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpResponse> {
         let bad_host = || {
             text_response(StatusCode::BAD_REQUEST, "one Host header is needed, with a host in it")
@@ -61,7 +61,8 @@ impl Origins {
         let host =
             single(request.headers(), header::HOST).ok_or_else(bad_host)?.ok_or_else(bad_host)?;
         let host = parse_host(host).ok_or_else(bad_host)?;
-        // The target of a request to a proxy contains a host, too, which takes precedence over the header.
+        // A request target in absolute form also contains a host, which takes precedence over the header (RFC 9112,
+        // 3.2.2).
         let target = request.uri().authority().map(|authority| parse_host(authority.as_str()));
         let target = target.map(|host| host.ok_or_else(bad_host)).transpose()?;
         if ![Some(host), target].into_iter().flatten().all(|host| self.is_ours(&host)) {
@@ -80,8 +81,8 @@ impl Origins {
         }
     }
 
-    /// The response to a preflight request of a browser. `None`: this is not a preflight request. The request must
-    /// have been checked.
+    /// The response to a preflight request of a browser. `None`: this is not a preflight request. The request must have
+    /// passed [`Self::check`].
     pub(crate) fn preflight<B>(request: &Request<B>) -> Option<HttpResponse> {
         let headers = request.headers();
         let is_preflight = request.method() == Method::OPTIONS
@@ -95,7 +96,7 @@ impl Origins {
         response_headers.remove(header::CONTENT_TYPE);
         let methods = HeaderValue::from_static("GET, POST, DELETE");
         response_headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
-        // A page of an allowed origin may send any header. The token is the only header that authenticates.
+        // A page of an allowed origin may send any header, because the token is the only header that authenticates.
         if let Some(wanted) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
             response_headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
         }
@@ -104,7 +105,7 @@ impl Origins {
         Some(response)
     }
 
-    /// Lets the page that sent the request read the response. The request must have been checked.
+    /// Lets the page that sent the request read the response. The request must have passed [`Self::check`].
     pub(crate) fn share(origin: Option<HeaderValue>, response: &mut HttpResponse) {
         let Some(origin) = origin else { return };
         let headers = response.headers_mut();
@@ -128,8 +129,8 @@ impl Origins {
     }
 }
 
-/// The text of a header that a request may have once. `None`: the header is missing. `Some(None)`: the request has the
-/// header more than once, or its value is not text.
+/// The text of a header that a request may have at most once. `None`: the header is missing. `Some(None)`: the request
+/// has the header more than once, or its value is not text.
 fn single(headers: &HeaderMap, name: http::HeaderName) -> Option<Option<&str>> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok();

@@ -19,7 +19,8 @@ const WINDOW: Duration = Duration::from_secs(1);
 pub(crate) struct RefusalLog(Arc<Mutex<HashMap<Option<PeerAddress>, u64>>>);
 
 impl RefusalLog {
-    /// Counts a refused request of a peer, and logs the first. `why` must not contain text that the client sent.
+    /// Counts a refused request of a peer, and logs the peer's first one. `why` must not contain text that the client
+    /// sent.
     pub(crate) fn note(&self, peer: PeerAddress, why: &str) {
         let mut open = self.0.lock();
         let is_counted = open.len() < MAX_PEERS || open.contains_key(&Some(peer));

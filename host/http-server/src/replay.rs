@@ -1,7 +1,7 @@
 //! Event streams that a client can resume.
 //!
-//! rmcp drops the events of a stream when it has sent the response. If the connection breaks before
-//! the client has received the response, rmcp cannot send it again. rmcp also blocks a whole session while one of the
+//! rmcp drops the events of a stream once the response was sent. If the connection breaks before the client has
+//! received the response, rmcp cannot send the response again. rmcp also blocks a whole session while one of the
 //! client's connections does not read. Therefore, each stream is written to a buffer here, and clients read from it.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -28,7 +28,7 @@ const MAX_ENDED: usize = 16;
 
 /// The streams of one session.
 pub(crate) struct Streams {
-    /// The buffers of the streams that respond to one request (POST) each.
+    /// The buffers of the streams that each respond to one request (POST).
     logs: Mutex<EventBuffers>,
     /// The buffer of the standalone stream (GET), for all other messages.
     common: Arc<EventBuffer>,
@@ -48,7 +48,7 @@ impl Streams {
     pub(crate) fn new(max_bytes: usize) -> Arc<Self> {
         Arc::new(Self {
             logs: Mutex::default(),
-            // Number 0 is rmcp's priming event, which tells the client how to resume.
+            // Event number 0 is rmcp's priming event, which tells the client how to resume.
             common: EventBuffer::new(None, 1, max_bytes),
             common_begun: Mutex::new(false),
             max_bytes,
@@ -109,8 +109,8 @@ impl Streams {
         Some(buffer.read(Some(next)))
     }
 
-    /// Keeps the newest ended streams within the limits of number, age and size, and removes the others. A stream that
-    /// is too large loses its oldest events first, so that its last event, the response, stays longest.
+    /// Keeps the newest ended streams within the limits of number, age and size, and removes the other ended streams. A
+    /// stream that is too large loses its oldest events first, so that its last event, the response, stays longest.
     fn drop_ended(&self) {
         let mut logs = self.logs.lock();
         let ended = logs.open.iter().filter_map(|(number, buffer)| {
@@ -156,12 +156,12 @@ struct State {
     first: u64,
     /// The number of the first event that no reader has read.
     unread: u64,
-    /// The readers, oldest first. Only the newest reader gets events: the others belong to broken or surplus
+    /// The readers, oldest first. Only the newest reader gets events: the older readers belong to broken or surplus
     /// connections. Those connections are not ended, because a client would open them again at once.
     readers: Vec<u64>,
     /// The number of the next reader.
     next_reader: u64,
-    /// Readers with smaller numbers were too slow: their connections end.
+    /// Readers with numbers below this one were too slow: their connections end.
     too_slow: u64,
     /// The time of the end of the stream.
     ended: Option<Instant>,

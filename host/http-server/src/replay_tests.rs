@@ -126,7 +126,7 @@ async fn ended_streams_are_dropped_when_they_are_too_many_or_too_large_or_too_ol
     assert_eq!(open(), (2..18).collect::<Vec<_>>());
     ended(&"x".repeat(BYTES / 2)).await;
     ended(&"x".repeat(BYTES / 2)).await;
-    // The older of the two large streams was dropped. The small ones fit beside the other.
+    // The older of the two large streams was dropped. The small streams fit beside the newer large stream.
     assert_eq!(open(), (4..18).chain([19]).collect::<Vec<_>>());
     // A stream that is too large by itself is dropped, and no other stream.
     ended(&"x".repeat(BYTES)).await;

@@ -1,5 +1,5 @@
-//! Routes requests: finds the route of a request, checks its rate, then its origin except on probes, then its caller on
-//! protected routes, and serves it.
+//! Routes and serves requests. The steps for a request are: find its route, check its rate, check its host and origin
+//! (except for probes), authenticate its caller (for protected routes), and serve it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -61,12 +61,12 @@ pub(crate) struct Router<S> {
 
 /// The route of a request.
 enum Route<'a> {
-    /// Whether the process serves HTTP. It needs no token, and the host of the request is not checked: probes know
-    /// only an address.
+    /// Whether the process serves HTTP. The route needs no token. The host of the request is not checked, because
+    /// probes know only an IP address of the server.
     Health,
     /// Whether the server can serve calls. The same checks apply as to [`Route::Health`].
     Readiness,
-    /// OAuth protected-resource metadata. It needs no token.
+    /// OAuth protected-resource metadata. The route needs no token.
     Metadata(&'a Value),
     Protected(ProtectedRoute<'a>),
 }
@@ -103,7 +103,8 @@ impl<S: ServerHandler> Router<S> {
         let factory: Arc<dyn Fn() -> S + Send + Sync> = Arc::new(factory);
         let replay = settings.replay_bytes.get() as usize;
         let sessions = Arc::new(Sessions::new(settings.session_idle, replay));
-        // This router checks hosts and origins, for all paths in the same way.
+        // rmcp's check of hosts is switched off, because this router checks hosts and origins in the same way for all
+        // paths.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_json_response(true)
@@ -265,7 +266,7 @@ impl<S: ServerHandler> Router<S> {
                 let make = || ("application/json", metadata.to_string().into());
                 return Ok(page(request.method(), make));
             }
-            // `respond` has responded to these.
+            // `respond` has already responded to probes.
             Route::Health | Route::Readiness => return Ok(probe(request.method(), false)),
         };
         let (principal, client) = self.authenticate(access, &request, connection, counted).await?;
@@ -354,8 +355,8 @@ impl<S: ServerHandler> Router<S> {
             None => served.await,
         };
         if ends_session && response.status() == StatusCode::ACCEPTED {
-            // The session has ended now, and the SDKs of Python and TypeScript respond with this status. Python's
-            // client takes any other than 200 and 204 for a failure.
+            // The session has ended now. The servers of the Python and TypeScript SDKs respond with status 200, too.
+            // The client of the Python SDK takes every status other than 200 and 204 for a failure.
             *response.status_mut() = StatusCode::OK;
         }
         match posted {

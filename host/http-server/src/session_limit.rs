@@ -22,8 +22,8 @@ pub(crate) struct SessionSlot {
 }
 
 impl SessionLimits {
-    /// Places for `max_sessions` sessions. One client may have `max_per_client` of them, unless it may be several
-    /// clients. `None`: half, rounded up.
+    /// Places for `max_sessions` sessions. One client may have `max_per_client` of them. `None`: half of them, rounded
+    /// up. A loopback address may have all of them, because it may be several clients.
     pub(crate) fn new(max_sessions: NonZeroU32, max_per_client: Option<NonZeroU32>) -> Arc<Self> {
         let max_sessions = max_sessions.get();
         let max_per_client = max_per_client.map_or(max_sessions.div_ceil(2), NonZeroU32::get);

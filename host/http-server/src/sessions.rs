@@ -19,7 +19,8 @@ use crate::replay::Streams;
 use crate::session_limit::SessionSlot;
 
 tokio::task_local! {
-    /// The session that the current request may open. rmcp does not pass the request to the session manager.
+    /// The session that the current request may open. It is task-local, because rmcp does not pass the request to the
+    /// session manager.
     static OPENING: Cell<Option<SessionPermit>>;
 }
 

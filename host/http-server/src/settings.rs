@@ -25,9 +25,10 @@ pub struct Settings {
     pub streamable: bool,
     /// Whether the transport of 2024-11-05 (HTTP+SSE) is served.
     pub legacy_sse: bool,
-    /// Maximum number of open connections. Unknown peers together, or one client, may have three quarters of them;
-    /// programs of this machine that need no token may have all. If there are too many, an old connection of an unknown
-    /// peer, or else an idle one, is closed for a new one.
+    /// Maximum number of open connections. All unknown peers together may have three quarters of them, and each client
+    /// may have as many. Programs of this machine that need no token may have all. If there are too many, an old
+    /// connection is closed for a new one: first one of an unknown peer, then one without an accepted request, then an
+    /// idle one.
     pub connections: NonZeroU32,
     /// Maximum number of open sessions, of both transports together.
     pub sessions: NonZeroU32,
@@ -47,7 +48,7 @@ pub struct Settings {
     pub stop: CancellationToken,
     /// Unwraps results that were wrapped to pass through rmcp unchanged.
     pub raw: PassthroughKey,
-    /// Whether the server can serve calls now: `/readyz` responds with status 200, or else with 503.
+    /// Whether the server can serve calls now. If so, `/readyz` responds with status 200, and otherwise with 503.
     pub readiness: Readiness,
     /// Further pages, by their paths. They are read with GET or HEAD, after the same checks as `/mcp`.
     pub pages: BTreeMap<String, Page>,
@@ -105,7 +106,7 @@ impl fmt::Debug for Readiness {
     }
 }
 
-/// A page. Its media type and its text are made each time it is read.
+/// A page whose media type and text are made each time the page is read.
 #[derive(Clone)]
 pub struct Page {
     make: Arc<dyn Fn() -> (&'static str, Bytes) + Send + Sync>,
@@ -119,7 +120,7 @@ impl Page {
         Self { make: Arc::new(make), policy: None }
     }
 
-    /// This page with the header `Content-Security-Policy`.
+    /// Sends the page with `policy` as the header `Content-Security-Policy`.
     pub fn under(self, policy: &'static str) -> Self {
         Self { policy: Some(policy), ..self }
     }

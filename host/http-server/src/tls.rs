@@ -122,13 +122,13 @@ impl Tls {
         self.0.current.lock().clone().into()
     }
 
-    /// Reads the files again whenever they have changed. New connections use the new certificate. Files that cannot be
-    /// used change nothing, and are warned of once. Never ends.
+    /// Reads the files again whenever they have changed. New connections use the new certificate. If the files cannot
+    /// be used, the old certificate stays in use, and one warning is logged. Never returns.
     pub(crate) async fn follow_files(self) {
         loop {
             tokio::time::sleep(CHECK_INTERVAL).await;
             let tls = self.clone();
-            // A panic of the check must not end the server. The next check comes.
+            // The result is ignored, because a panic of one check must not end the server.
             let _ended = tokio::task::spawn_blocking(move || tls.reload()).await;
         }
     }

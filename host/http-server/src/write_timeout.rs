@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep};
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,
-    /// Runs while a write waits.
+    /// The timer. It runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 

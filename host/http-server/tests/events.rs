@@ -21,7 +21,7 @@ async fn a_response_that_was_missed_is_read_by_resuming() {
     let last_seen = progress.id.unwrap();
     drop(broken);
     server.echo.release.add_permits(1);
-    // The first call has ended when a later call has ended.
+    // When this later call has ended, the first call has ended too.
     let later = server.post(&headers, &call(6, "echo", json!({"text": "later"}))).await;
     assert_eq!(later.text(), "later");
     for after in [last_seen.as_str(), first.id.as_deref().unwrap()] {
@@ -125,7 +125,7 @@ async fn a_client_that_does_not_read_does_not_hold_up_its_session() {
     let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
     let mut slow = server.connect().await;
-    // More than the buffers of a connection hold.
+    // The events are larger than the buffers of a connection.
     let flood = json!({"count": 40, "bytes": 1_000_000});
     let flood = call_with_progress(1, "flood", flood).to_string();
     slow.send("POST /mcp", &headers, &flood).await;

@@ -113,7 +113,7 @@ async fn a_session_is_found_by_its_whole_id_only() {
 async fn messages_out_of_order_do_not_end_the_session() {
     let server = TestServer::start(|_| {}).await;
     let mut session = Session::open(&server, &[]).await;
-    // rmcp would end the session at another message before the first request.
+    // rmcp would end the session if it got one of these messages before the first request.
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
     for early in [initialized(), answer] {
         assert_eq!(session.post(&server, &[], &early).await.status, 202);

@@ -126,7 +126,7 @@ async fn the_size_and_the_time_of_a_body_are_limited() {
     let server = TestServer::start(|settings| settings.body_bytes = number(10_000)).await;
     let large = "x".repeat(20_000);
     assert_eq!(server.modern(&[], "echo", json!({"text": large})).await.status, 413);
-    // The same in chunks, without a content length.
+    // The same body in chunks, without a `Content-Length`.
     let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
         accept: application/json, text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let mut connection = server.connect().await;

@@ -44,9 +44,9 @@ struct AuthorizationAttempt {
 }
 
 impl Login {
-    /// Lets a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address,
-    /// or an `http` address of this machine. A shell into which it is pasted runs nothing that the authorization
-    /// server chose.
+    /// Lets a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address, or
+    /// an `http` address of this machine. The address is safe to paste into a shell: the shell then runs nothing that
+    /// the authorization server chose.
     ///
     /// # Errors
     ///
@@ -149,8 +149,8 @@ const PARAMETERS: &[&str] = &[
 /// addresses into shells, and programs have passed addresses to shells (CVE-2025-6514).
 ///
 /// Only the delimiters of the query stay: `?` and `&`. A shell ends a command at `&` and runs what follows, so the
-/// authorization server could name a program there. Therefore the first character of each name that is not one of
-/// [`PARAMETERS`] is percent-encoded too, which changes nothing for the server.
+/// authorization server could name a program there. Therefore the first character of each parameter name that is not
+/// one of [`PARAMETERS`] is percent-encoded too, which changes nothing for the server.
 fn inert(url: &Url) -> String {
     // An authorization endpoint has no fragment (RFC 6749, 3.1).
     let whole = url.as_str().split('#').next().unwrap_or_default();

@@ -20,7 +20,7 @@ use url::form_urlencoded;
 
 const PATH: &str = "/callback";
 
-/// Time limit of one connection. Other programs may connect, too.
+/// Time limit of one connection. Other programs may connect, too, and must not hold up the login.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of connections at the same time.
 const MAX_CONNECTIONS: usize = 16;
@@ -81,7 +81,7 @@ impl Callback {
             tokio::select! {
                 accepted = self.listener.accept(), if open.len() < MAX_CONNECTIONS => match accepted {
                     Ok((stream, _)) => drop(open.spawn(serve(stream, state.clone()))),
-                    // Usually, there are too many open files. Some are closed soon.
+                    // The usual cause is that too many files are open. Some of them are closed soon.
                     Err(_) => sleep(Duration::from_millis(100)).await,
                 },
                 Some(served) = open.join_next() => {

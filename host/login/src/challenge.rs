@@ -54,7 +54,7 @@ fn bearer(value: &str) -> Vec<(String, String)> {
         let end = rest.find([' ', '\t', ',', '=', '"']).unwrap_or(rest.len());
         let (name, after) = rest.split_at(end);
         if name.is_empty() {
-            // The end, or something that is not a challenge.
+            // The text ends here, or what follows is not a challenge.
             return params;
         }
         match after.trim_start_matches([' ', '\t']).strip_prefix('=') {

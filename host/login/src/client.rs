@@ -62,7 +62,7 @@ pub enum ClientError {
     Secret {
         /// The key of the configuration.
         key: &'static str,
-        /// Why.
+        /// Why the secret or key cannot be read.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -125,7 +125,8 @@ impl Method {
         }
     }
 
-    /// The first of these methods that an authorization server supports. A server without a list supports all.
+    /// The first of these methods that an authorization server supports. If its metadata does not list methods, the
+    /// server counts as supporting all.
     fn first(candidates: &[Self], issuer: &Issuer) -> Option<Self> {
         let is_supported = |method: &&Self| match &issuer.methods {
             Some(methods) => methods.iter().any(|supported| supported == method.name()),
@@ -177,7 +178,7 @@ impl Client {
         };
         let method = match (Method::first(possible, issuer), credential) {
             (Some(method), _) => method,
-            // Some authorization servers do not list this method though they support it.
+            // Some authorization servers support the method `none`, and do not list it.
             (None, Credential::Nothing) => Method::None,
             (None, Credential::Secret(_) | Credential::Key(_)) => {
                 let possible: Vec<_> = possible.iter().map(|method| method.name()).collect();
@@ -254,8 +255,8 @@ fn unreadable(
     ClientError::Secret { key, cause: cause.into() }
 }
 
-/// Registers this program (RFC 7591). Each login registers it again: authorization servers may forget clients, and the
-/// port of the redirect URI changes.
+/// Registers this program (RFC 7591). Each login registers the program again, because authorization servers may forget
+/// clients, and the port of the redirect URI changes.
 async fn register(
     requests: &OauthRequests,
     issuer: &Issuer,

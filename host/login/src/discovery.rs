@@ -255,8 +255,9 @@ fn read_issuer(
     })
 }
 
-/// Without resource metadata, the authorization server is the configured issuer, which must have metadata. If none is
-/// configured, it is the MCP server itself, with the endpoints of its metadata or those that MCP 2025-03-26 prescribes.
+/// Finds the authorization server of an MCP server without resource metadata. If an issuer is configured, it is the
+/// authorization server, and must have metadata. Otherwise, the MCP server itself is the authorization server. If it
+/// has no metadata, its endpoints are those that MCP 2025-03-26 prescribes.
 async fn without_resource_metadata(
     requests: &OauthRequests,
     url: &Url,

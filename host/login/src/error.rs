@@ -68,7 +68,7 @@ pub enum LoginError {
     /// The grant is `client-credentials`: this machine is authenticated, not a person.
     #[error("no login is needed: `grant` is `client-credentials`")]
     NotForPersons,
-    /// The settings contradict each other or the login.
+    /// The settings cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The port of the redirect URI cannot be used.

@@ -1,10 +1,10 @@
 //! Access tokens for MCP servers: finds the authorization server, has a person log in or authenticates this
 //! machine, stores the tokens and renews them.
 //!
-//! A [`Login`] belongs to one server. Before each request to the server, its client asks the login for the
-//! [`Token`]. When the server refuses a request, the client calls [`Login::refused`], and sends the request once
-//! more with the token that this function returns. If a person has to log in, the error names the command to run:
-//! this crate opens no browser.
+//! A [`Login`] belongs to one server. Before each request, the client of this server asks the login for the [`Token`].
+//! When the server refuses a request, the client calls [`Login::refused`], and sends the request once more with the
+//! token that this function returns. If a person has to log in, the error names the command to run: this crate opens no
+//! browser.
 //!
 //! The server and the authorization server are not trusted. Their documents have limits of size and time. Requests
 //! go to hosts in private networks only if the configuration names the host, or if the server itself has a private
@@ -54,7 +54,7 @@ use store::{Demand, FileStamp, Store, StoredLogin, StoredToken};
 pub use token_endpoint::{InvalidToken, TokenError};
 use token_endpoint::{IssuedToken, TokenEndpoint};
 
-/// Time after a failed token request in which no other one is sent. All callers get the same error meanwhile.
+/// Time after a failed token request in which no other token request is sent. All callers get the same error meanwhile.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
 /// Tokens for one server.
@@ -62,7 +62,8 @@ pub struct Login {
     name: Box<str>,
     url: Url,
     settings: CheckedSettings,
-    /// Whether the configuration has no `oauth` for the server. If so, the server may expect a key of another kind.
+    /// Whether the configuration has no `oauth` for the server. If so, the server may expect other credentials than an
+    /// OAuth token.
     is_unconfigured: bool,
     requests: OauthRequests,
     /// `None`: tokens are not stored in a file.
@@ -70,8 +71,8 @@ pub struct Login {
     current: Mutex<CurrentToken>,
     /// The server's demand for a token when it last refused a request.
     wanted: Mutex<Demand>,
-    /// Held during a token request. Contains the time and the error of the last request that failed, of those that involve
-    /// no person.
+    /// Held during a token request. Contains the time and the error of the last failed request, if the request involved
+    /// no person: a renewal, or a request with `client-credentials`.
     token_request: tokio::sync::Mutex<Option<(Instant, Arc<LoginError>)>>,
 }
 
@@ -95,8 +96,8 @@ impl Token {
 }
 
 impl Login {
-    /// The login at the server `name` of the configuration. Its token is stored in a file in `folder`. Without a
-    /// folder, and with `client-credentials`, the token is kept in memory.
+    /// The login at the server `name` of the configuration. The token is stored in a file in `folder`. Without a
+    /// folder, or with `client-credentials`, the token is kept in memory only.
     ///
     /// # Errors
     ///
@@ -337,10 +338,10 @@ impl Login {
         discover(&self.requests, &self.url, hint.as_ref(), self.settings.issuer.as_ref()).await
     }
 
-    /// The scopes to request. If the configuration has scopes, only these are requested. Otherwise, the scopes that
-    /// the server demands are requested, or else those that the resource metadata lists. If there are any, the
-    /// scopes of the current token are added, and `offline_access` for a login of a person if the issuer supports
-    /// this scope.
+    /// The scopes to request. If the configuration has scopes, only these are requested. Otherwise, the scopes that the
+    /// server demands are requested or, if it demands none, those that the resource metadata lists. If that is at least
+    /// one scope, the scopes of the current token are added. For a login of a person, `offline_access` is added too, if
+    /// the issuer supports this scope.
     fn scopes(&self, found: &DiscoveryResult) -> Vec<String> {
         if let Some(scopes) = &self.settings.scopes {
             return scopes.clone();

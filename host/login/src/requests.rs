@@ -35,18 +35,18 @@ pub enum RequestError {
     /// An address is not a URL.
     #[error("{what}, {address:?}, is not a URL")]
     Url {
-        /// A description of the address, with who named it.
+        /// A description of the address that says who named it.
         what: String,
         /// The address.
         address: String,
-        /// What is wrong with it.
+        /// What is wrong with the address.
         #[source]
         cause: url::ParseError,
     },
     /// A request would be sent without TLS.
     #[error("{what}, {address:?}, is not https")]
     NotConfidential {
-        /// A description of the address, with who named it.
+        /// A description of the address that says who named it.
         what: String,
         /// The address.
         address: String,
@@ -54,7 +54,7 @@ pub enum RequestError {
     /// An address has a user name, a password or a fragment.
     #[error("{what}, {address:?}, has a user or a fragment")]
     UserOrFragment {
-        /// A description of the address, with who named it.
+        /// A description of the address that says who named it.
         what: String,
         /// The address.
         address: String,
@@ -73,7 +73,7 @@ pub enum RequestError {
     Request {
         /// The address.
         address: String,
-        /// What is wrong with it.
+        /// What is wrong with the address.
         #[source]
         cause: http::Error,
     },
@@ -103,7 +103,7 @@ pub enum RequestError {
     Failed {
         /// The address.
         address: String,
-        /// Why.
+        /// Why the request failed.
         #[source]
         cause: Fault,
     },
@@ -156,8 +156,8 @@ impl OauthRequests {
         }
     }
 
-    /// Whether nobody else can read requests to this address. It uses TLS; or the address is on this machine, and the
-    /// MCP server or the configured issuer is, too.
+    /// Whether nobody else can read requests to this address: the address uses TLS, or it is on this machine, and so is
+    /// the MCP server or the configured issuer.
     pub(crate) fn is_confidential(&self, url: &Url) -> bool {
         url.scheme() == "https"
             || (url.scheme() == "http" && self.may_use_loopback && is_loopback(url))
@@ -240,8 +240,8 @@ impl OauthRequests {
         }
     }
 
-    /// Sends a POST request. Returns the status and the JSON of the answer, or `null` if it is not JSON. No redirect is
-    /// followed, because the body may contain secrets.
+    /// Sends a POST request. Returns the status and the JSON of the answer, or `null` if the answer is not JSON. No
+    /// redirect is followed, because the body may contain secrets.
     ///
     /// # Errors
     ///

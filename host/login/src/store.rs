@@ -28,7 +28,7 @@ pub(crate) struct Store {
 /// Why the file of a login could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Its lock file cannot be made or locked.
+    /// The lock file of the login cannot be made or locked.
     #[error("cannot lock {}: {cause}", path.display())]
     Lock {
         /// The lock file.
@@ -174,7 +174,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Read`]: also if the content is too long or malformed.
+    /// [`StoreError::Read`]: the file cannot be read, or its content is too long or malformed.
     fn load(&self) -> Result<Option<StoredLogin>, StoreError> {
         let failed = |cause| StoreError::Read { path: self.path.clone(), cause };
         let file = match File::open(&self.path) {
@@ -222,8 +222,8 @@ impl Store {
         }
     }
 
-    /// Waits on a blocking thread for the lock of the file. The lock is held until the result is dropped. Without it,
-    /// two processes could use the same refresh token, which authorization servers treat as theft.
+    /// Waits on a blocking thread for the lock of the file. The lock is held until the result is dropped. Without the
+    /// lock, two processes could use the same refresh token, which authorization servers treat as theft.
     ///
     /// # Errors
     ///

@@ -48,7 +48,7 @@ async fn a_person_logs_in_once_and_the_token_is_renewed_for_them() {
         for expected in ["code=c0de", "code_verifier=", "redirect_uri=", "resource="] {
             assert!(asked.contains(expected), "{asked}");
         }
-        // Another process, for which the token is about to expire.
+        // `later` is the login of another process. The stored token is about to expire.
         let later = stand.login("", Some(folder.path()));
         stand.issue("second", 3600);
         assert_eq!(bearer(&later.token().await.unwrap()), "Bearer second");

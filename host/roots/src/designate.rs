@@ -67,7 +67,8 @@ pub enum DesignatedPart {
 }
 
 /// The number of levels from a path up to the nearest directory that has an entry of one of these names. If no
-/// directory has one: 0 for a directory, 1 for a file. `None`: `names` is empty, so the path itself is used.
+/// directory has such an entry: 0 if the path is a directory, 1 if the path is a file. `None`: `names` is empty, so the
+/// path itself is used.
 pub(super) fn find_nearest(
     root: &Root,
     rest: &Path,
@@ -119,7 +120,7 @@ pub(super) fn designate(
     let directory = path.parent().expect("a path with a name has a parent");
     let (dir, guard) = open_dir(root, parent)?;
     if matches!(intent, Intent::Create) {
-        // A file that is created through a link would not be at its path.
+        // A file that is created through a link would not be at the path of the argument.
         if dir.symlink_metadata(&name).is_ok_and(|metadata| metadata.is_symlink()) {
             return Err(Refusal::Malformed("it names a link"));
         }

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 
 /// A name in folded case. On Windows also without the dots and spaces at its end, which Windows ignores.
 pub(super) fn fold(name: &OsStr) -> String {
-    // Converted twice, because some letters differ in lower case and have the same upper case (`ſ` and `s`).
+    // The name is converted twice, because some letters differ in lower case and have the same upper case (`ſ` and
+    // `s`).
     let name = name.to_string_lossy().to_uppercase().to_lowercase();
     if cfg!(windows) { name.trim_end_matches(['.', ' ']).to_owned() } else { name }
 }

@@ -197,7 +197,7 @@ impl Guard {
         if how.truncate { file.set_len(0) } else { Ok(()) }
     }
 
-    /// Refuses to create or replace a host's file in a directory.
+    /// Refuses to create or replace a file of the host in a directory.
     pub(super) fn check_create(&self, dir: &Dir, name: &str) -> io::Result<()> {
         if !self.holds_host_files {
             return Ok(());
@@ -213,7 +213,7 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// As for [`Self::open`]. The name itself is only accessed to follow a link.
+    /// As for [`Self::open`]. The entry of this name is accessed only to follow a link.
     pub fn place(&self, dir: &File, path: &Path, follow: bool) -> io::Result<Option<NameInParent>> {
         let mut parts = path.components();
         let last = parts.next_back();
@@ -268,7 +268,7 @@ impl Guard {
 }
 
 impl NameInParent {
-    /// Refuses any access to a host's file.
+    /// Refuses any access to a file of the host.
     ///
     /// # Errors
     ///
@@ -282,7 +282,7 @@ impl NameInParent {
         }
     }
 
-    /// Refuses to create, move, replace, change or remove a host's file or a directory above one.
+    /// Refuses to create, move, replace, change or remove a file of the host, or a directory above such a file.
     ///
     /// # Errors
     ///
@@ -292,7 +292,7 @@ impl NameInParent {
             return Err(ProtectedFile::HostFile.into());
         }
         let (Some(_), Some(name)) = (self.parent_of_host_files, &self.name) else { return Ok(()) };
-        // The file system may treat another spelling as the same name.
+        // The file system may treat another spelling as the same name, so the identity is checked, too.
         let dir = Dir::from_std_file(self.directory.try_clone()?);
         let Some(id) = id_of_entry(&dir, Path::new(name)) else { return Ok(()) };
         let host_files = &self.host_files;

@@ -98,7 +98,7 @@ fn beneath_without_case<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
 }
 
 /// The path of a file beneath a root, for guests. On Windows, it begins with the root's own spelling, so that guests
-/// see one spelling of each root. On other systems, it is the argument `as_written`.
+/// see one spelling of each root. On other systems, it is the path `as_written`.
 pub(super) fn spelled(root: &Path, rest: &Path, as_written: PathBuf) -> PathBuf {
     match (cfg!(windows), rest.as_os_str().is_empty()) {
         (true, true) => root.to_owned(),

@@ -1,8 +1,8 @@
 //! The host's own files and folders, such as the configuration, plugins, the audit and stores. No guest can read, change,
 //! create, move or remove them. Confined programs can read those that are not secret.
 //!
-//! These files are recognised by device and inode number, and in their parent directory also by name. So a guest cannot
-//! create a file that the host does not have yet, or replace one.
+//! These files are recognised by device and inode number, and in their parent directory also by name. Because of the
+//! name, a guest can neither create a file that the host does not have yet, nor replace a file of the host.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -69,8 +69,8 @@ impl HostFile {
         Self { path, end: Restriction::NoAccess, secret: false }
     }
 
-    /// In the directory of this file, all files whose names begin with its name, and all temporary files (`.tmp…`).
-    /// Confined programs can only read these files.
+    /// All files in the directory of this file whose names begin with the name of this file, and all temporary files
+    /// (`.tmp…`) there. Confined programs can only read these files.
     pub fn series(path: PathBuf) -> Self {
         Self { path, end: Restriction::NoAccessToPrefix, secret: false }
     }
@@ -109,7 +109,7 @@ pub(super) enum Restriction {
     Ancestor,
     /// A file of the host has the name: it cannot be accessed.
     NoAccess,
-    /// As `NoAccess`, for all names that begin with this name or with `.tmp`.
+    /// Like `NoAccess`, but for all names that begin with this name or with `.tmp`.
     NoAccessToPrefix,
 }
 
@@ -150,7 +150,7 @@ impl HostFiles {
         Self(Arc::new(inner))
     }
 
-    /// Whether these are the same data, and not only equal.
+    /// Whether both share the same data, and are not only equal.
     pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -223,7 +223,7 @@ impl AllHostFiles {
             let Some(EntryType::Directory(directory)) = look(&at) else { break };
             let here = at.join(&name);
             let found = look(&here);
-            // A missing directory on the path is closed, because only the host may create it.
+            // A missing directory on the path cannot be accessed, because only the host may create it.
             let restriction = match (todo.is_empty(), found.is_some()) {
                 (true, _) => own.end,
                 (false, true) => Restriction::Ancestor,

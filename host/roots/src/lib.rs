@@ -1,7 +1,8 @@
 //! Opens untrusted paths beneath the session's roots: a path becomes a handle or a refusal.
 //!
-//! A root is opened once. All paths beneath the root are opened relative to its handle ([`Guard`]). So no `..`, no
-//! link and no rename can lead out of the root, to the host's own files, or into a file system of the kernel.
+//! A root is opened once. A [`Guard`] opens all paths beneath the root, relative to the handle of the root. Therefore
+//! no `..`, link or rename can lead out of the root, to the host's own files, or into a virtual file system of the
+//! kernel.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
@@ -140,11 +141,11 @@ impl Root {
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
     roots: Vec<Arc<Root>>,
-    /// Directories beneath which the paths in arguments can be opened, and which are no roots.
+    /// Directories that are not roots, but beneath which the paths in arguments can be opened.
     for_arguments: Vec<Arc<Root>>,
     /// The host's own files, which cannot be opened.
     host_files: HostFiles,
-    /// Whether the client has roots and has not named them.
+    /// Whether the client has roots, but has not listed them yet.
     unknown: bool,
 }
 
@@ -161,8 +162,9 @@ impl Roots {
         self
     }
 
-    /// These roots, and a directory beneath which the paths in arguments can be opened. It is no root: a grant of all
-    /// roots does not open it, [`iter`](Self::iter) leaves it out, and narrowed roots do not have it.
+    /// These roots, and a directory beneath which the paths in arguments can be opened. The directory is not a root: a
+    /// grant of all roots does not include it, [`iter`](Self::iter) leaves it out, and narrowed roots do not contain
+    /// it.
     pub fn with_directory_for_arguments(mut self, directory: Root) -> Self {
         self.for_arguments.push(Arc::new(directory));
         self
@@ -178,7 +180,8 @@ impl Roots {
         self.roots.is_empty()
     }
 
-    /// Whether these roots are clones of `other`, or `other` of these: not only equal, but opened at the same time.
+    /// Whether both values share the same opened roots, because one is a clone of the other. Equal roots that were
+    /// opened separately do not count.
     pub fn is_clone_of(&self, other: &Self) -> bool {
         let same = |(one, other): (&Arc<Root>, &Arc<Root>)| Arc::ptr_eq(one, other);
         self.roots.len() == other.roots.len()
@@ -191,12 +194,12 @@ impl Roots {
         Self::new(Vec::new(), self.host_files.clone())
     }
 
-    /// An empty list of roots, for a client that has roots and has not named them.
+    /// An empty list of roots, for a client that has roots, but has not listed them yet.
     pub fn unknown(&self) -> Self {
         Self { unknown: true, ..self.none() }
     }
 
-    /// Whether the client has roots and has not named them.
+    /// Whether the client has roots, but has not listed them yet.
     pub fn is_unknown(&self) -> bool {
         self.unknown
     }
@@ -261,8 +264,8 @@ impl Roots {
     /// Opens the file or directory that a path argument names.
     ///
     /// If `nearest` is not empty, the directories from the path up to its root are searched for an entry of one of
-    /// these names, and the first directory that has one is opened instead. If no directory has one, the path itself
-    /// is opened. If the path is a file, its directory is opened.
+    /// these names, and the first directory that has one is opened instead. If no directory has one, the path itself is
+    /// opened or, if the path is a file, its directory.
     ///
     /// # Errors
     ///

@@ -139,7 +139,7 @@ fn a_hard_link_to_a_host_file_is_recognised() {
     assert!(is_own(home.read("project/copy")));
     let how = OpenHow { truncate: true, write: true, ..OpenHow::default() };
     assert!(is_own(home.open("project/copy", how)));
-    // The guard decides, whatever files of the host the root was opened with.
+    // The guard decides, even if the root itself was opened without files of the host.
     let own = home.root.guard.clone();
     let project = Root { guard: own, ..Root::open(&home.path, &HostFiles::default()).unwrap() };
     assert!(is_own(project.open_beneath(Path::new("project/copy"), OpenHow::default())));

@@ -47,7 +47,8 @@ impl Refusal {
             Self::Missing
         } else if kind == NotADirectory {
             Self::NotADirectory
-        // `openat2` (EXDEV) and cap-std report in this way that a path leads out.
+        // These errors report a path that leads out of the root: EXDEV is from `openat2`, `PermissionDenied` without an
+        // OS error code is from cap-std.
         } else if kind == CrossesDevices
             || (kind == PermissionDenied && error.raw_os_error().is_none())
         {
@@ -76,7 +77,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the call must not access the path. Otherwise the path is wrong, or the system cannot open it.
+    /// Whether the path is forbidden to the call. If not, the path is wrong, or the system cannot open it.
     pub fn is_denial(&self) -> bool {
         match self {
             Self::NoRoots

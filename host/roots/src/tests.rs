@@ -46,7 +46,8 @@ fn a_directory_for_arguments_opens_named_paths_and_is_no_root() {
     assert!(named.is_empty() && named.iter().next().is_none());
     assert!(designate(&named, &path("root2/file")).is_ok());
     assert!(matches!(designate(&named, &path("root/file")), Err(Refusal::Outside(_))));
-    // With a root, both are opened; what a client narrows has the root alone.
+    // Paths beneath the directory and beneath the root are opened. After a client has narrowed the roots, only paths
+    // beneath the root are.
     let both = named.with(directory("root"));
     assert!(designate(&both, &path("root2/file")).is_ok());
     assert!(designate(&both, &path("root/file")).is_ok());

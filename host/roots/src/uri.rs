@@ -60,9 +60,9 @@ impl std::error::Error for InvalidRoot {
     }
 }
 
-/// The path of a root that an MCP client names, exactly as `file:///path`.
+/// The path of a root that an MCP client names by a URI of the form `file:///path`.
 ///
-/// The path is absolute, `.` and `..` are resolved in it, and it is not `/` and not a whole drive.
+/// The path is absolute. `.` and `..` in the URI are resolved. The path is neither `/` nor a whole drive.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@ pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
         return Err(InvalidRoot::NotAPath);
     }
     let parts = || path.components();
-    // Each `%2F` has become a separator, so a name can be `..` now.
+    // Decoding has turned each `%2F` into a separator, so a component of the path can be `..` now.
     if parts().any(|part| matches!(part, Component::ParentDir)) {
         return Err(InvalidRoot::ParentDirectory);
     }

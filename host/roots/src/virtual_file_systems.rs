@@ -1,5 +1,5 @@
-//! Refuses files in virtual file systems of the kernel, such as procfs and sysfs: they expose processes, devices and
-//! settings.
+//! Refuses files in virtual file systems of the kernel, such as procfs and sysfs, because these file systems expose
+//! processes, devices and settings.
 
 use std::io;
 

@@ -37,9 +37,10 @@ pub(super) struct Walk<'a> {
 
 /// The result of one step of a walk.
 pub(super) enum Step {
-    /// Entered or left a directory, or followed a link. `try_rest`: one system call may open the rest of the path, as no
-    /// file of the host is beneath the entered directory. False if nothing is left of the path, or if this could already
-    /// be tried in the previous directory, on the same device.
+    /// Entered or left a directory, or followed a link. `try_rest`: the rest of the path may now be opened with one
+    /// system call, because no file of the host is beneath the entered directory. `try_rest` is false if nothing is
+    /// left of the path. It is also false if the previous directory is on the same device and no file of the host is
+    /// beneath it, because the system call could already be tried there.
     Moved { try_rest: bool },
     /// Arrived in the parent directory of the last name. `None`: the path is this directory itself.
     Arrived(Option<OsString>),
@@ -91,8 +92,8 @@ impl<'a> Walk<'a> {
         rest
     }
 
-    /// Puts the names of a path, such as the target of a link, before the rest of the walk. An absolute path leads
-    /// out.
+    /// Puts the names of a path, such as the target of a link, before the rest of the walk. An absolute path is
+    /// refused, because it leads out of the directory.
     fn prepend(&mut self, path: &Path) -> io::Result<()> {
         let rest = std::mem::take(&mut self.names_left);
         for part in path.components() {

@@ -148,7 +148,7 @@ fn is_start(before: &str) -> bool {
         })
 }
 
-/// Whether a text begins with the path of a directory, or with one beneath the directory.
+/// Whether a text begins with the path of a directory, or with a path beneath the directory.
 fn is_at_or_beneath(text: &str, directory: &str) -> bool {
     let directory = directory.trim_end_matches('/');
     text.strip_prefix(directory).is_some_and(|rest| {

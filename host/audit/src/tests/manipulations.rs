@@ -14,8 +14,8 @@ impl Numbers {
     }
 }
 
-/// Manipulates the line with this index. Returns the new bytes of the file, and the numbers of lines, from 1. A
-/// fault must name one of these lines. No numbers: the end of the file was cut off, which the index shows.
+/// Manipulates the line with this index. Returns the new bytes of the file, and the numbers of lines, from 1. A fault
+/// must name one of these lines. If there are no numbers, the end of the file was cut off, which the index shows.
 fn manipulate(lines: &[&[u8]], kind: usize, at: usize) -> (Vec<u8>, Vec<usize>) {
     let mut lines: Vec<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
     let (number, last) = (at + 1, lines.len());

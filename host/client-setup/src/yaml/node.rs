@@ -49,7 +49,7 @@ impl Node {
         matches!(&self.kind, Kind::Scalar(text, true) if matches!(text.as_str(), "" | "~" | "null"))
     }
 
-    /// The node as JSON, as YAML's core schema reads it. Numbers with a fraction stay text, as they are only compared.
+    /// The node as JSON, by YAML's core schema. Numbers with a fraction stay text, because they are only compared.
     pub(super) fn value(&self) -> Value {
         match &self.kind {
             Kind::Scalar(_, true) if self.is_nothing() => Value::Null,
@@ -73,7 +73,7 @@ impl Node {
     }
 }
 
-/// Parses a text with at most one document. `None`: there is none.
+/// Parses a text with at most one document. `None`: there is no document.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, Unparsable> {
     let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let mut reader = Reader { text, offsets, events: Parser::new_from_str(text) };
@@ -165,7 +165,8 @@ impl<'a> Reader<'a> {
                             let (event, span) = self.next()?;
                             let mut value = self.node(event, span, depth + 1)?;
                             if value.is_nothing() && value.range.is_empty() {
-                                // The parser places a value that is not written at the next token.
+                                // The parser reports the place of the next token for a value that is missing in the
+                                // text.
                                 value.range = key.range.end..key.range.end;
                             }
                             pairs.push((key, value));

@@ -24,7 +24,7 @@ pub enum Notification {
     Log(Object),
 }
 
-/// The parts of the client's request that are forwarded to an upstream server beside the parameters.
+/// What a call of an upstream server needs of the client's request besides the parameters.
 #[derive(Debug, Default)]
 pub struct Forwarded {
     /// A name that only this session has. Questions of the upstream server are answered by this session alone.
@@ -64,10 +64,10 @@ pub trait Client: Send + Sync {
     fn ask<'a>(&'a self, method: &'a str, params: Object)
     -> BoxFuture<'a, Result<Value, RpcError>>;
 
-    /// Ends when the client no longer waits for the answer.
+    /// Completes when the client no longer waits for the answer.
     fn gone(&self) -> BoxFuture<'_, ()>;
 
-    /// The parts of the request that are forwarded to upstream servers.
+    /// What calls of upstream servers need of the client's request besides the parameters.
     fn forwarded(&self) -> Forwarded;
 }
 

@@ -215,7 +215,7 @@ pub(super) fn granted(loaded: &LoadedPlugin, roots: &Roots) -> Result<Vec<Preope
             preopens.push(Preopen::whole(directory, handle, guard, Origin::Root, grant.access));
         }
     }
-    // Directories that may be written are created if they are missing.
+    // `outside_roots` creates writable directories that are missing.
     for (directory, access) in grant.outside_roots().map_err(host)? {
         let root = match Root::open(directory, roots.host_files()) {
             // A directory that is granted for reading only is skipped while it does not exist.

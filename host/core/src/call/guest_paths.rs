@@ -26,7 +26,7 @@ pub(super) fn arguments(
     translated(arguments, declared, as_guest)
 }
 
-/// The arguments with other texts for declared paths. `None`: nothing changes.
+/// The arguments, with each declared path as `translate` returns it. `None`: nothing changes.
 fn translated(
     arguments: &Value,
     declared: &[PathArgument],
@@ -56,7 +56,7 @@ fn replace(value: &mut Value, pointer: &str, path: &str, other: &str) {
     items.into_iter().flatten().for_each(|item| replace(item, rest, path, other));
 }
 
-/// The directories of a call, for texts of its guest.
+/// The directories of a call, whose paths are translated in the texts of the guest.
 pub(super) fn directories(preopens: &[Preopen]) -> GuestDirectories {
     GuestDirectories::of(preopens.iter().map(Preopen::directory))
 }

@@ -1,10 +1,10 @@
-//! Calls of tools that a plugin makes during its own call, which is then a *run*. Each inner call goes through the
-//! pipeline like a client's call, with the roots, the caller and the client of the run. The request id of an inner call
-//! is the id of the run, a full stop, and the number of the inner call.
+//! Serves inner calls: the calls of tools that a plugin makes during its own call. The plugin's own call is then a
+//! *run*. Each inner call goes through the pipeline like a client's call, with the roots, the caller and the client of
+//! the run. The request id of an inner call is the id of the run, a full stop, and the number of the inner call.
 //!
-//! If a call has questions for the client, the round ends as soon as the plugin waits and all its other calls have
-//! ended. In the next round, the plugin runs again from the start, and the [`Journal`] answers the calls that have
-//! ended.
+//! If an inner call has questions for the client, the round ends as soon as the plugin waits and all other inner calls
+//! have ended. In the next round, the plugin runs again from the start, and the [`Journal`] answers the inner calls
+//! that have ended.
 
 pub(super) mod journal;
 
@@ -46,7 +46,7 @@ pub struct InnerCalls {
     pub all: Option<WholeCatalog>,
     /// State that all calls share, with the definitions of the tools.
     pub shared: Arc<SharedState>,
-    /// Whether the client cannot call the tool of this name. The plugin cannot call such a tool, either.
+    /// Whether the client may not call the tool of this name. The plugin may not call such a tool, either.
     pub is_excluded: Excludes,
     /// The calls of earlier rounds.
     pub journal: Journal,
@@ -58,7 +58,7 @@ pub struct InnerCalls {
 /// then in the shared state.
 pub type WholeCatalog = Arc<dyn Fn() -> BoxFuture<'static, Arc<Catalog>> + Send + Sync>;
 
-/// Returns whether a client cannot call the tool of this name.
+/// Returns whether a client may not call the tool of this name.
 pub type Excludes = Arc<dyn Fn(&Catalog, &str) -> bool + Send + Sync>;
 
 impl InnerCalls {
@@ -224,7 +224,8 @@ impl<'a> InnerCallServer<'a> {
         }
     }
 
-    /// Answers a plugin that waits, if there is an answer. Returns `true` if there will be no answer in this round.
+    /// Sends the next completion to a plugin that waits for one. Returns `true` if the plugin waits, and only calls
+    /// with questions are left: no further completion is possible in this round.
     fn answer(&mut self, is_idle: bool) -> bool {
         let Some(reply) = self.waiting.take() else { return false };
         if self.told == self.journal.ended()
@@ -319,7 +320,7 @@ impl<'a> InnerCallServer<'a> {
                 catalog = all().await;
             }
             let end = if is_excluded(&catalog, &tool) {
-                // For the plugin as for the client, there is no such tool.
+                // The plugin gets the same failure as for a tool that does not exist.
                 unknown(&tool)
             } else {
                 made(run, &catalog, &shared, (call, &tool, &arguments), round).await

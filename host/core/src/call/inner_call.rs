@@ -1,4 +1,4 @@
-//! One call that a plugin makes, up to its end or its questions.
+//! Makes one round of an inner call, up to the end of the call or its questions for the client.
 
 pub(super) mod client;
 mod value;
@@ -33,11 +33,12 @@ pub struct InnerRound {
     pub resumed: Option<(RoundState, Object)>,
 }
 
-/// The questions of one call.
+/// The questions of one inner call.
 pub enum InnerAsk {
     /// The questions of a plugin.
     Plugin(Arc<LoadedPlugin>, PermittedQuestions),
-    /// The questions of an upstream server, or for consent to its call, with the state of the call.
+    /// The questions of an upstream server, or the question for consent to its call. The second value is the state of
+    /// the call.
     Upstream(Object, RoundState),
 }
 
@@ -63,8 +64,8 @@ pub(super) struct OuterCall<'a> {
     pub most: u32,
     /// The number of progress notifications about inner calls that this round of the run has sent.
     pub steps: &'a AtomicU64,
-    /// The audit trail that keeps the program that the plugin executes, such as a model's script. `None`: the grant does
-    /// not keep programs.
+    /// The audit trail that keeps the program that the plugin executes, such as a model's script. `None`: programs are
+    /// not kept, because the grant does not say so.
     pub keeps: Option<&'a Trail>,
 }
 
@@ -89,7 +90,8 @@ impl CallEnd {
     }
 }
 
-/// Whether a source is a plugin that may call tools. Other plugins cannot call its tools: runs are not nested.
+/// Whether a source is a plugin that may call tools. No plugin can call the tools of such a plugin, so runs are never
+/// nested.
 pub(super) fn may_call_tools(source: Source<'_>) -> bool {
     source.plugin().is_some_and(|loaded| loaded.may_call_tools())
 }

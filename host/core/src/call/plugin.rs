@@ -172,7 +172,8 @@ async fn outcome_of(
     Ok(outcome)
 }
 
-/// Waits until the server of the inner calls ends the round. `None`: the guest can call no tools, so this waits forever.
+/// Waits until the server of the inner calls ends the round. `None`: the guest can call no tools, so this function
+/// never returns.
 async fn ended<F: Future<Output = inner::RoundEnd> + Unpin>(
     serving: &mut Option<F>,
 ) -> inner::RoundEnd {
@@ -182,7 +183,7 @@ async fn ended<F: Future<Output = inner::RoundEnd> + Unpin>(
     }
 }
 
-/// Checks the arguments of a tool, and asks the gate for its actions.
+/// Checks the arguments of a tool, and asks the gate for the actions that the tool needs.
 fn permitted(
     tool: &PluginTool,
     input: Arc<ToolInput>,
@@ -202,7 +203,8 @@ fn permitted(
     })
 }
 
-/// The gate of one call. Only calls of tools have arguments that name hosts.
+/// The gate of one call. The arguments of a tool can name hosts that are granted for this call. Other kinds of work
+/// cannot name hosts.
 fn gate(policy: &Arc<Policy>, trail: &Trail, work: &Work) -> Gate {
     let policy = match work {
         Work::Tool(ToolCall { arguments, .. }) => policy.of_call(arguments),

@@ -1,5 +1,5 @@
-//! The span of one call, and the event at its end. Telemetry can send the span and the event to another machine, so they
-//! have nothing of arguments, results or messages.
+//! The span of one call, and the event at its end. Telemetry can send the span and the event to another machine, so
+//! they contain no arguments, results or messages.
 //!
 //! An attribute has the name that OpenTelemetry's semantic conventions for MCP define, if they define one.
 

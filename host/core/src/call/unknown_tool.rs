@@ -1,4 +1,4 @@
-//! Gets the error of a wrapped server for a tool that is not offered.
+//! Gets the error of a wrapped server for a tool that is not offered, so that clients see the server's own error.
 //!
 //! The server never gets the name of the tool, because a tool that is not offered must not run. The server gets a name
 //! that no tool has. In the answer, this name is replaced by the name of the tool.

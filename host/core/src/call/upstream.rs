@@ -155,7 +155,7 @@ async fn check_unchanged(
             () = tokio::time::sleep(REPORT_EVERY) => {
                 reports += 1;
                 let message = format!("`{}` is being started", server.name);
-                // Far below the first progress value of the server itself, because progress must increase.
+                // This value is far below the first progress of the server itself, because progress must increase.
                 let done = f64::from(reports) * 1e-6;
                 let progress = CallNotification::Progress { done, total: None, message: Some(message) };
                 call.client.notify(Notification::Plugin(progress)).await;
@@ -243,7 +243,8 @@ fn object(pairs: &[(String, String)]) -> Object {
     pairs.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect()
 }
 
-/// Maps the error of 2026-07-28 for a missing resource to the code -32002, for clients of every revision.
+/// Maps the error of 2026-07-28 for a missing resource to the code -32002, which rmcp replaces by the code of the
+/// client's revision.
 fn as_not_found(mut error: ProtocolError, uri: &str) -> ProtocolError {
     let data: Option<Value> =
         error.data.as_deref().and_then(|data| serde_json::from_str(data).ok());

@@ -136,7 +136,7 @@ fn resource_claim(uri: &str) -> UriClaim {
     (uri.to_owned(), UriSpace::of_uri(uri), false)
 }
 
-/// For each realm of URIs, the earliest arrival of a source with a claim in it.
+/// For each realm of URIs ([`uris::realm`]), the smallest rank of arrival among the sources with a claim in the realm.
 pub(super) type UriRealms = HashMap<String, usize>;
 
 /// Templates, each with its source's index.
@@ -154,7 +154,7 @@ pub(super) struct Owned {
     pub(super) addresses: Vec<Addresses>,
 }
 
-/// Decides who owns which URIs. Claims that are refused are added to `remarks`.
+/// Decides who owns which URIs. Adds a remark about each refused claim to `remarks`.
 pub(super) fn owned(
     plugins: &Plugins,
     upstreams: &[UpstreamOffer],

@@ -1,4 +1,4 @@
-//! The default configuration, which is part of the binary, with environment variables expanded.
+//! Expands the environment variables in the default configuration, which is part of the binary.
 
 use std::path::Path;
 

@@ -148,8 +148,8 @@ struct Target {
 ///
 /// # Errors
 ///
-/// The configuration is invalid, would be invalid, or cannot express exactly the grants that are asked for; or the
-/// plugin's wants are needed and unknown: see [`EditError`].
+/// [`EditError`]: the configuration is invalid or would be invalid; it cannot express exactly the grants that are asked
+/// for; or the plugin's wants are needed, and they are unknown or lack a capability that is asked for.
 pub fn grant(
     text: &str,
     plugin: &str,
@@ -198,8 +198,8 @@ pub fn grant(
 ///
 /// # Errors
 ///
-/// The configuration is invalid, would be invalid, or cannot express exactly the grants that are asked for; or the
-/// plugin's wants are needed and unknown: see [`EditError`].
+/// [`EditError`]: the configuration is invalid or would be invalid; it cannot express exactly the grants that remain; a
+/// value or setting that is asked for is not there; or the plugin's wants are needed and unknown.
 pub fn revoke(
     text: &str,
     plugin: &str,

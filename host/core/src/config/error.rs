@@ -23,7 +23,7 @@ pub struct ConfigError {
     pub key: Option<String>,
     /// What is wrong.
     pub fault: Box<Fault>,
-    /// How a common mistake is mended.
+    /// How to correct a common mistake.
     pub hint: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub enum Fault {
     /// The value is a list, and the key needs a table.
     #[error("expected a table, found a list: write each value with its key")]
     ListForTable,
-    /// A grant has a placeholder of a hint instead of a value.
+    /// A grant has a placeholder from a hint, such as `<host>`, instead of a value.
     #[error("`{0}` is a placeholder: write the value that you grant instead")]
     Placeholder(String),
     /// A path is an example from documentation, such as `/path/to/folder`.

@@ -56,8 +56,8 @@ fn meaning(schema: &Value, path: &[String]) -> Option<String> {
     Some(text)
 }
 
-/// The line and the column of a key, both from 1. If the text does not have the key, those of the last table that leads to
-/// it.
+/// The line and the column of a key, both from 1. If the text does not have the key, the line and the column of the
+/// innermost existing table that leads to the key.
 pub(super) fn place_of_key(text: &str, keys: &[&str]) -> Option<(usize, usize)> {
     let document = DeTable::parse(text).ok()?;
     let (mut table, mut found) = (document.get_ref(), None);

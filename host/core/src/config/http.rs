@@ -1,4 +1,4 @@
-//! The `[http]` section of `portcullis.toml`: data alone, without a server and without rmcp.
+//! The types of the `[http]` section of `portcullis.toml`. The server itself is in the crate `portcullis-http-server`.
 
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64};

@@ -1,7 +1,7 @@
-//! Says how to mend common mistakes in `portcullis.toml`.
+//! Hints about common mistakes in `portcullis.toml`.
 //!
-//! Each function `of_…` gets the data of the error and returns a sentence. `None`: the mistake is not a common one. A
-//! sentence may quote a value, because `ConfigError::with_hidden` hides all values that may be secret.
+//! Each function `of_…` gets the data of the error and returns a hint. `None`: the mistake is not a common one. A hint
+//! may quote a value, because `ConfigError::with_hidden` hides all values that may be secret.
 
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ pub(super) fn synonym(key: &str, known: &[String]) -> Option<String> {
     words.map(|(_, own)| (*own).to_owned()).find(|own| is_known(own))
 }
 
-/// The mend of an unknown key: where the key belongs, or what replaces its table.
+/// The hint about an unknown key: where the key belongs, or what to write instead.
 pub(super) fn of_key(schema: &Value, path: &[String]) -> Option<String> {
     let (key, tables) = path.split_last()?;
     let top = schema["properties"].as_object()?;
@@ -90,7 +90,7 @@ pub(super) fn of_key(schema: &Value, path: &[String]) -> Option<String> {
     })
 }
 
-/// The mend of a value of the wrong type.
+/// The hint about a value of the wrong type.
 pub(super) fn of_type(path: &[String], fault: &Fault) -> Option<String> {
     let Fault::Type { expected, found } = fault else { return None };
     let key = path.last()?;
@@ -177,7 +177,7 @@ fn grouped(number: u64) -> String {
     grouped
 }
 
-/// The mend of a path that is not absolute.
+/// The hint about a path that is not absolute.
 pub(super) fn of_path(path: &str) -> Option<String> {
     let drive = path.as_bytes();
     if drive.first().is_some_and(u8::is_ascii_alphabetic) && drive.get(1) == Some(&b':') {
@@ -224,7 +224,7 @@ pub(super) fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?']) || (path.contains('{') && path.contains('}'))
 }
 
-/// The mend of a text that is not TOML, by the line in which the parser stopped.
+/// The hint about a text that is not TOML, by the line in which the parser stopped.
 pub(super) fn of_toml(text: &str, line: usize, reason: &str) -> Option<&'static str> {
     let found = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
     let first = text.trim_start_matches('\u{feff}').trim_start();

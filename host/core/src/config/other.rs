@@ -1,4 +1,4 @@
-//! Reads other TOML files that people write, with errors like those of `portcullis.toml`.
+//! Reads TOML files other than `portcullis.toml`, such as cases of plugins, with errors of the same form.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -16,7 +16,7 @@ pub fn parse_as<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, Confi
     toml::from_str(text).map_err(|error| explain::types(&schema::schema_of::<T>(), text, &error))
 }
 
-/// An error about a key of such a text, which `keys` lead to, with the place of the key.
+/// An error about the key of `text` to which `keys` lead, with the place of the key.
 pub fn error_at(text: &str, keys: &[&str], reason: String) -> ConfigError {
     let error = ConfigError::key(keys.join("."), Fault::Value(reason));
     ConfigError { place: explain::place_of_key(text, keys), ..error }

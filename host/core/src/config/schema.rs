@@ -98,7 +98,7 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// The type of a value, as a reader of the file writes it: such as "a list of strings".
+/// The type of a value in words for the operator, such as "a list of strings".
 pub fn expected(schema: &Value) -> String {
     let choices = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
     if let (Some(choices), Value::Null) = (choices, &schema["type"]) {

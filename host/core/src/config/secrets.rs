@@ -1,7 +1,7 @@
 //! Keeps secrets of a configuration out of error messages and out of `portcullis config show`.
 //!
-//! A password may stand where `{ env = "NAME" }` should. An error that quoted the value would show the password. So
-//! errors name the place and the key, and leave out values at places where a secret may stand.
+//! An operator may write a password where `{ env = "NAME" }` belongs. An error that quoted the value would show the
+//! password. Therefore errors name the place and the key, and leave out values at places where a secret may stand.
 
 use std::ops::Range;
 
@@ -137,8 +137,8 @@ fn collect(
     into.push(Value { span: value.span(), path: path.clone(), text: content });
 }
 
-/// The text `about` a configuration, in which `…` replaces each value of the configuration `text` that may be
-/// secret.
+/// The text `about`, with `…` in place of each value that may be secret. The values are those of the configuration
+/// `text`.
 pub(super) fn hidden(text: &str, about: &str) -> String {
     let mut secrets: Vec<String> = Vec::new();
     for value in values(text).unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! `[host.telemetry]`: the collector of OpenTelemetry.
+//! The `[host.telemetry]` section of `portcullis.toml`: the OpenTelemetry collector, and what is sent to it.
 
 use std::collections::BTreeMap;
 

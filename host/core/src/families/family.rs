@@ -35,7 +35,8 @@ pub struct FamilyCommand {
     pub positions: &'static [Position],
     /// Its options.
     pub options: &'static [CommandOption],
-    /// Whether the command succeeds also if the tool fails, for callers that would end with it.
+    /// Whether the command succeeds even if the tool fails. This is for callers, such as Git, that stop when the
+    /// command fails.
     pub always_succeeds: bool,
 }
 
@@ -46,12 +47,12 @@ pub struct Position {
     pub name: &'static str,
     /// What it stands for.
     pub help: &'static str,
-    /// The argument of the tool that it becomes. Missing: it is not used.
+    /// The argument of the tool that gets the value. `None`: the value is not used.
     pub argument: Option<&'static str>,
     /// Whether it can be left out.
     pub is_optional: bool,
-    /// The arguments of the tool that a file which does not exist (`/dev/null`) becomes. Empty: `/dev/null` is a value
-    /// like any other.
+    /// The arguments of the tool that are set instead of `argument` if the value is `/dev/null`, which stands for a
+    /// file that does not exist. Empty: `/dev/null` is a value like any other.
     pub no_file: &'static [(&'static str, Fixed)],
 }
 
@@ -64,9 +65,10 @@ pub struct CommandOption {
     pub value: &'static str,
     /// What it does.
     pub help: &'static str,
-    /// The argument of the tool that the value becomes.
+    /// The argument of the tool that gets the value.
     pub argument: &'static str,
-    /// With this option, the nearest folder above each named file that has an entry of this name is a root of the call.
+    /// The name of a file or folder that marks a root, such as `.git`. If the option is given, then for each file that
+    /// the command names, the nearest folder above the file with such an entry becomes a root of the call.
     pub root_mark: Option<&'static str>,
 }
 

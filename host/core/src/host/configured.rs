@@ -35,7 +35,7 @@ pub struct Configured {
 }
 
 impl Configured {
-    /// Plugins that `load` loads when they are first needed.
+    /// A configuration whose plugins are loaded when they are first needed. `load` begins the loading.
     pub fn new<F: Future<Output = Loader> + Send + 'static>(
         roots: Roots,
         upstreams: Upstreams,
@@ -45,7 +45,7 @@ impl Configured {
         Self::of(roots, upstreams, views, Loading::new(Box::new(move || Box::pin(load()))))
     }
 
-    /// Plugins that are loaded already.
+    /// A configuration whose plugins are loaded already.
     pub fn with_loaded(
         roots: Roots,
         upstreams: Upstreams,
@@ -68,7 +68,7 @@ impl Configured {
         }
     }
 
-    /// The plugins that are loaded so far. `None`: loading has not begun.
+    /// The plugins that are loaded so far. `None`: not even the bundled plugins are loaded.
     pub fn plugins_now(&self) -> Option<Arc<Plugins>> {
         self.loading.so_far()
     }
@@ -78,7 +78,7 @@ impl Configured {
         self.is_replaced.cancel();
     }
 
-    /// Cancelled when this configuration is replaced, or with `shutdown`.
+    /// A token that is cancelled when this configuration is replaced, or when `shutdown` is cancelled.
     pub(super) fn reports_until(&self, shutdown: &CancellationToken) -> CancellationToken {
         let until = shutdown.child_token();
         let (replaced, end) = (self.is_replaced.clone(), until.clone());

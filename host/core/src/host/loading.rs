@@ -47,7 +47,8 @@ impl Loading {
         }
     }
 
-    /// The function that starts the loader, for the first caller only. The waiting time of lists starts now.
+    /// Takes the function that starts the loader. `None`: an earlier caller took it. The waiting time of lists starts
+    /// with the first call.
     pub(super) fn begin(&self) -> Option<BeginLoading> {
         let begin = self.begin.lock().take()?;
         *self.deadline.lock() = Some(Instant::now() + LIST_WAIT);
@@ -72,7 +73,7 @@ impl Loading {
         self.plugins.borrow().clone()
     }
 
-    /// Replaces the loaded plugins by these, which are more.
+    /// Replaces the loaded plugins by `plugins`, which has all of them and further ones.
     pub(super) fn add(&self, plugins: Plugins) {
         self.plugins.send_replace(Some(Arc::new(plugins)));
     }

@@ -15,8 +15,8 @@ pub struct Provenance {
     /// The digest of the artifact's manifest, if the source is a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
-    /// The key that verified the component, and the builder that a signed provenance names. `None`: the configuration
-    /// demands neither.
+    /// What was verified, as text: the key of the signature, and the builder if the configuration requires one. `None`:
+    /// the configuration requires no signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<String>,
     /// The time, in RFC 3339, UTC.

@@ -54,7 +54,7 @@ pub(super) fn judge(
         return Err("it exports no function that could be a tool".into());
     }
     // A foreign component has no wants, and its language's runtime may import interfaces that its functions never use.
-    // The grants alone therefore decide, and interfaces that are not granted are linked and refuse.
+    // Therefore only the grants decide. Interfaces that are not granted are linked, and each use of them is refused.
     policy.wants = policy.grants.clone();
     policy.dispensable = Capability::ALL.to_vec();
     let refusing = missing.iter().filter_map(|missing| match missing {

@@ -16,7 +16,7 @@ use portcullis_mcp_client::Listing;
 /// A difference between two descriptions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
-    /// The place: the names of the fields that lead to it.
+    /// The place of the difference: the names of the fields that lead to the value.
     pub at: Vec<String>,
     /// The approved value. `None`: there was no value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ pub fn of_listing(listing: &Listing) -> Value {
 }
 
 /// Objects of the contract, such as tools, by their names. Members that are JSON text in the contract, such as schemas,
-/// become values.
+/// are parsed.
 fn by_name(all: impl Iterator<Item = (String, Value)>) -> Value {
     let parsed = all.map(|(name, mut one)| {
         remove_absent(&mut one);
@@ -145,7 +145,7 @@ fn compare(
     all.push(difference(at, old, new));
 }
 
-/// Whether a list has texts only, each once, such as a list of functions.
+/// Whether a list consists of distinct strings, such as the names of functions.
 fn is_set(list: &[Value]) -> bool {
     let texts: BTreeSet<_> = list.iter().filter_map(Value::as_str).collect();
     texts.len() == list.len()

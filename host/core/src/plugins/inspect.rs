@@ -1,7 +1,7 @@
 //! Inspects a component, to show its possible effects before anything is granted or installed.
 //!
-//! The component is compiled and asked for its manifest, as for loading. Every capability is linked and refuses.
-//! Nothing is approved.
+//! The component is compiled and asked for its manifest, as it is when a plugin is loaded. All capabilities are linked,
+//! and each use of them is refused. Nothing is approved.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,7 +52,8 @@ const NOT_WANTED: &str = "its manifest does not want it";
 const NO_MANIFEST: &str = "only a component with a manifest can want it";
 const NO_WRITING: &str = "it imports no function that writes: it can only read";
 
-/// The functions that change files: of `wasi:filesystem/types` (WASI 0.2), and of the contract's own `changes`.
+/// The functions that change files: those of `wasi:filesystem/types` (WASI 0.2), and `apply` of the contract's own
+/// interface `changes`.
 const WRITING_FUNCTIONS: &[&str] = &[
     "[method]descriptor.write",
     "[method]descriptor.write-via-stream",
@@ -70,7 +71,7 @@ const WRITING_FUNCTIONS: &[&str] = &[
 ];
 
 /// The capabilities that a component cannot use, by its imports and its wants. A foreign component has no manifest of
-/// its own: its imports alone decide.
+/// its own, so only its imports decide.
 pub fn cannot(imports: &[Import], features: &[Feature], wants: &[Want]) -> Vec<UnusableCapability> {
     let is_foreign = !features.contains(&Feature::Manifest);
     let is_wanted =

@@ -1,8 +1,8 @@
 //! Installs, replaces and removes the component of a plugin in the plugin folder.
 //!
-//! A component is written whole or not at all. If the process is killed between two steps, it leaves an approval
-//! without its component, which allows nothing, or a component without its approval, which is refused. The same command
-//! then completes an installation or a replacement.
+//! A component is written whole or not at all. If the process is killed between two steps, there may be an approval
+//! without its component, which allows nothing, or a component without its approval, which is refused. To complete an
+//! installation or a replacement, run the same command again.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ pub struct Installation<'a> {
 }
 
 impl Installation<'_> {
-    /// The file of a new plugin.
+    /// The path at which the component of a new plugin is installed.
     ///
     /// # Errors
     ///

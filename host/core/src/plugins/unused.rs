@@ -70,7 +70,7 @@ impl Uses {
             Event::Ask { capability, subject, .. } | Event::Outcome { capability, subject, .. } => {
                 (capability, Some(subject))
             }
-            // The subjects between the first and the last one are not recorded.
+            // This event stands for several asks. Only the subjects of the first and the last ask are recorded.
             Event::More { capability, .. } => (capability, None),
             Event::Call { .. } | Event::Approval { .. } => return,
         };

@@ -49,13 +49,13 @@ pub(crate) fn server_and_uri(alias: &str) -> Option<(&str, &str)> {
 }
 
 impl UpstreamOffer {
-    /// The URI or template by which clients know one of the server's own.
+    /// The URI or template by which clients know `own`, a URI or template of the server.
     pub fn shown_uri(&self, own: &str) -> String {
         let name = &self.source.name;
         if self.addresses.needs_alias(own) { alias(name, own) } else { views::outward(name, own) }
     }
 
-    /// The server's own URI or template for one that clients know.
+    /// The server's own URI or template that clients know as `shown`.
     pub fn own_uri(&self, shown: &str) -> String {
         match server_and_uri(shown) {
             Some((server, own)) if *server == *self.source.name => own.to_owned(),

@@ -120,7 +120,7 @@ fn short_part(part: &str) -> Option<String> {
     let legal_char = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let word: String = word.chars().map(legal_char).take(32).collect();
     let mut short = word.trim_matches('-');
-    // Parts that nearly all names of servers have do not distinguish servers.
+    // Parts that nearly all names of servers have are removed, because they do not distinguish servers.
     for _ in 0..3 {
         for common in ["mcp-server", "mcp_server", "server", "mcp"] {
             let rest = short.strip_prefix(common).filter(|rest| rest.starts_with(['-', '_']));

@@ -1,5 +1,5 @@
 //! Connections of sessions to upstream servers. Each session has its own connection, because a server may keep data
-//! that other sessions must not see. If the operator wants it (`share`), all sessions share one connection.
+//! that other sessions must not see. If the operator sets `share = "all"`, all sessions share one connection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ enum OwnedConnection {
 }
 
 impl OwnedConnections {
-    /// The connection of a session that has ended. It is not kept any more, unless it is the first.
+    /// Returns the connection of a session that has ended. A connection other than the first is removed.
     fn connection_of(&mut self, session: &Arc<str>) -> OwnedConnection {
         match self.others.remove(session) {
             Some(upstream) => OwnedConnection::Other(upstream),
@@ -149,8 +149,9 @@ impl UpstreamSource {
         Ok(upstream)
     }
 
-    /// Reports changes of the resource with the server's own URI `own`, and of resources within it: sends each one's
-    /// URI to `changed`, with `shown` in the place of `own`. Ends when the connection or the receiver has ended.
+    /// Reports changes of the resource with the server's own URI `own`, and of resources within it: sends the URI of
+    /// each changed resource to `changed`, with `shown` in the place of `own`. Ends when the connection or the receiver
+    /// has ended.
     ///
     /// # Errors
     ///

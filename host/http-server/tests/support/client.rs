@@ -66,7 +66,7 @@ impl TestServer {
         connection.reply().await
     }
 
-    /// Posts to `/mcp` with the headers that every client sends, unless others are given.
+    /// Posts to `/mcp`, with the headers that every client sends unless `headers` contains them.
     pub async fn post(&self, headers: &[(&str, &str)], body: &Value) -> Reply {
         self.send("POST /mcp", headers, &body.to_string()).await
     }

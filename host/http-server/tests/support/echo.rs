@@ -1,4 +1,5 @@
-//! A small MCP server for the tests, with tools that return their arguments.
+//! A small MCP server for the tests. Its tools return texts, wait until the test releases them, or ask the client for
+//! its roots.
 
 #![expect(deprecated, reason = "servers may request roots until 2027")]
 

@@ -101,7 +101,8 @@ impl Journal {
         self.add(completion);
     }
 
-    /// The calls that were started, the first 20 by name, for the text of a run that failed. `None`: none was started.
+    /// The calls that were started, as text for the failure of a run: the names and outcomes of the first 20, and the
+    /// number of the others. `None`: no call was started.
     pub(super) fn made(&self) -> Option<String> {
         const MAX_SHOWN: usize = 20;
         if self.started.is_empty() {

@@ -1,5 +1,5 @@
-//! The client of a call that a plugin makes, which forwards everything to the client of the plugin's own call. The
-//! progress of all calls of the plugin is counted together, because MCP requires progress to increase.
+//! The client of an inner call: forwards all questions and notifications to the client of the run. The progress of all
+//! inner calls of a run is counted together, because MCP requires progress to increase.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::call::client::{BoxFuture, Client, Forwarded, Notification};
 use crate::sandbox::CallNotification;
 
-/// The client of one call that a plugin makes.
+/// The client of one inner call.
 pub(super) struct InnerClient<'a> {
     /// The client of the plugin's own call.
     pub outer: &'a dyn Client,

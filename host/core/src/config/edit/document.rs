@@ -265,14 +265,15 @@ fn change_item(item: &mut Item, old: &Json, new: &Json) {
     *item = Item::Value(written);
 }
 
-/// One step from a list to another one.
+/// One step that turns a list into another list.
 enum Step<'a> {
     Change { at: usize, old: &'a Json, new: &'a Json },
     Remove { at: usize },
     Push(&'a Json),
 }
 
-/// The steps from a list to another one. Removals come last, from the end of the list to its beginning.
+/// The steps that turn the list `old` into the list `new`. Removals come last, from the end of the list to its
+/// beginning.
 fn steps<'a>(old: &'a [Json], new: &'a [Json]) -> Vec<Step<'a>> {
     let mut steps = Vec::new();
     // Tables are changed in place, and new tables are appended.
