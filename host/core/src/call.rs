@@ -1,5 +1,6 @@
-//! The pipeline of one call of any source: begins the record, bounds the size of the input, has the source run and ends
-//! the record. `call/plugin.rs` and `call/upstream.rs` have the steps that differ between plugins and upstream servers.
+//! The pipeline of one call of any source: begins the record, checks the size of the input, lets the source do the
+//! work, and ends the record. `call/plugin.rs` and `call/upstream.rs` have the steps that differ between plugins and
+//! upstream servers.
 
 pub mod client;
 mod consent;
@@ -118,8 +119,8 @@ pub struct ToolCall {
     pub arguments: Arc<Value>,
 }
 
-/// The kinds of work that a source can do. Upstream servers do only four of them: tools, prompts, reads of resources,
-/// and completions.
+/// The kinds of work that a source can do. Upstream servers do only four of them: calls of tools, prompts, reads of
+/// resources, and completions.
 pub type Work = sandbox::Work<ToolCall>;
 
 /// The answer of a plugin, whose questions to the client have passed the gate.

@@ -340,8 +340,8 @@ impl Catalog {
     /// bundled plugins own all URIs that they list.
     ///
     /// If no source owns the URI, the plugins that list resources at run time and may use the URI are asked in the
-    /// order of their arrival. Upstream servers that run and may use the URI are asked last, because one of their
-    /// tools may have named the URI.
+    /// order of their arrival. Upstream servers that run, offer resources and may use the URI are asked last. They are
+    /// asked because one of their tools may have named the URI.
     pub fn resource(&self, uri: &str) -> Vec<Source<'_>> {
         if let Some(offer) = self.upstream_of_alias(uri) {
             return vec![Source::Upstream(offer)];

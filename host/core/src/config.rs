@@ -267,7 +267,7 @@ impl Config {
         self
     }
 
-    /// The limits of one plugin. A plugin without its own limits has those under `[limits]`.
+    /// The limits of one plugin. A limit that the plugin's section leaves out has its value under `[limits]`.
     pub fn limits_of(&self, plugin: &str) -> Limits {
         let base = self.limits.over(&Limits::default());
         match self.plugins.get(plugin) {

@@ -51,8 +51,9 @@ pub fn tool(name: &str, tool: &Definition) -> Value {
 }
 
 /// Removes parts of the definition of a plugin's tool that a model does not need: hints that follow from
-/// `readOnlyHint`, the title in the annotations if `protocol` is later than 2025-03-26, and, without
-/// `has_output_schema`, the output schema. The host checks answers against the output schema in any case.
+/// `readOnlyHint`; the title in the annotations, if `protocol` is later than 2025-03-26 and the title repeats that of
+/// the tool; and the output schema, unless `has_output_schema` is true. The host checks answers against the output
+/// schema in any case.
 pub fn make_lean(tool: &mut Map<String, Value>, protocol: &str, has_output_schema: bool) {
     if !has_output_schema {
         tool.shift_remove("outputSchema");

@@ -1,7 +1,7 @@
 //! The sources of this process and the published catalog: one [`Host`] for all sessions.
 //!
-//! What the configuration decides is one value, [`Configured`]. A reload of the configuration replaces this value, and
-//! the sessions go on.
+//! All that the configuration decides is in one value, [`Configured`]. A reload of the configuration replaces this
+//! value, and the sessions go on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -97,9 +97,9 @@ impl Host {
         self.configured.read().roots.clone()
     }
 
-    /// Replaces what the old configuration decides by what a new configuration decides. Clients are notified that all
-    /// lists have changed. Calls in flight go on with the plugins and servers with which they began. A server that the
-    /// new configuration lacks ends with its last call.
+    /// Replaces the current [`Configured`] by that of a new configuration. Clients are notified that all lists have
+    /// changed. Calls in flight go on with the plugins and servers with which they began. A server that the new
+    /// configuration lacks ends with its last call.
     pub fn replace(self: &Arc<Self>, configured: Configured) {
         let old = std::mem::replace(&mut *self.configured.write(), Arc::new(configured));
         old.end_reports();
@@ -324,7 +324,7 @@ impl Host {
         let make = || async {
             let tools = self.with_views(&shown.catalog).await;
             // A plugin may report a change of its views while it declares them. The definitions contain the declared
-            // views already, so they count as current.
+            // views already, so the definitions count as current.
             shown.tools_version.store(self.shared_state.tools_generation(), Ordering::Release);
             Arc::new(tools)
         };

@@ -55,7 +55,7 @@ pub struct Selection {
     /// The size of an answer's text, in tokens of four bytes, above which the client gets the answer in pages.
     /// `None`: no bound.
     result_tokens: Option<NonZeroU32>,
-    /// As `result_tokens`, for the tools whose names match a pattern. These bounds come before `result_tokens`.
+    /// As `result_tokens`, for the tools whose names match a pattern. Such a bound counts instead of `result_tokens`.
     result_tokens_of: BTreeMap<String, NonZeroU32>,
 }
 

@@ -1,4 +1,4 @@
-//! JSON Schemas of tools: arguments and structured content are checked against them.
+//! Checks the arguments and the structured content of tools against JSON Schemas.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;

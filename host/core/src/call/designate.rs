@@ -19,7 +19,7 @@ pub(super) fn opens_files(loaded: &LoadedPlugin, tool: Option<&PluginTool>) -> b
 }
 
 /// Opens the paths in the arguments and the granted directories. Opening may block, for example on a network file
-/// system: call this function on a thread that may wait.
+/// system: call this function on a thread that may block.
 pub(super) fn designate(
     loaded: &LoadedPlugin,
     tool: &PluginTool,

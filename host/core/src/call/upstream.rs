@@ -243,8 +243,8 @@ fn object(pairs: &[(String, String)]) -> Object {
     pairs.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect()
 }
 
-/// Maps the error of 2026-07-28 for a missing resource to the code -32002, which rmcp replaces by the code of the
-/// client's revision.
+/// Maps the error of 2026-07-28 for a missing resource to the code -32002. When the error is sent, this code becomes
+/// that of the client's revision.
 fn as_not_found(mut error: ProtocolError, uri: &str) -> ProtocolError {
     let data: Option<Value> =
         error.data.as_deref().and_then(|data| serde_json::from_str(data).ok());

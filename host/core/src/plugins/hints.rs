@@ -1,6 +1,6 @@
-//! Corrects the hints about a tool's effects that clients get. A hint must not deny an effect that the plugin's grants
-//! allow, unless the operator trusts the tool's own hints. A tool that declares changes never has the hint that it only
-//! reads.
+//! Corrects the hints that clients get about the effects of tools. A hint must not deny an effect that the plugin's
+//! grants allow, unless the operator trusts the tool's own hints. A tool that declares changes never has the hint that
+//! it only reads.
 
 use super::PluginTool;
 use crate::bindings::manifest::PathAccess;

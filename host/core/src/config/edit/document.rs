@@ -334,7 +334,7 @@ fn change_tables(tables: &mut ArrayOfTables, old: &[Json], new: &[Json]) {
     }
 }
 
-/// Adds a value at the end of a list, on a line of its own if the last value is on one.
+/// Adds a value at the end of a list, on a line of its own if the last value begins a line.
 fn push_value(array: &mut Array, mut new: Value) {
     let trailing = text(array.trailing());
     let Some(last) = array.iter().last() else {
