@@ -288,7 +288,7 @@ impl Catalog {
 
     /// Whether a plugin may list a resource that its manifest does not name. If the URI has an owner, the plugin must
     /// be the owner or have arrived before the owner. If the URI has no owner, no source that arrived before the plugin
-    /// may have a claim in the URI's realm ([`uris::realm`]).
+    /// may have a claim in the URI's realm.
     pub fn may_list(&self, loaded: &Arc<LoadedPlugin>, uri: &str) -> bool {
         let own_index = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
         own_index.is_some_and(|own_index| match self.uris.of(uri) {
