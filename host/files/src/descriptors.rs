@@ -145,7 +145,7 @@ impl HostDescriptor for FilesView<'_> {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    /// Refused for the same reason as [`Self::symlink_at`].
+    /// Refused for the same reason as `symlink_at`.
     async fn link_at(
         &mut self,
         _: Fd,
