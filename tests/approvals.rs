@@ -1,5 +1,5 @@
-//! A reviewer sees what a component could do before it is installed, what changed since it was approved, and who
-//! approved it, when and why.
+//! Tests that a reviewer sees what a component could do before it is installed, what changed since it was approved, and
+//! who approved it, when and why.
 
 use std::fs;
 

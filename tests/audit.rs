@@ -40,7 +40,7 @@ fn a_flood_of_asks_hides_no_denial() {
         assert_eq!(text_of(&reply).lines().count() as u64, FLOOD / 3);
     }
     assert_eq!(client.end().code, Some(0));
-    // Each call also asks for its directory when its argument is opened.
+    // Each call also has an ask for the directory that its argument names.
     assert_eq!(counted(&home, "snoop"), (4, FLOOD + 3, 1));
     assert!(home.run(&["audit", "snoop"]).stdout.contains("read /etc"));
     let size: u64 = std::fs::read_dir(home.audit_folder())

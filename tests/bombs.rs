@@ -1,4 +1,4 @@
-//! Components that take too long to compile: they are refused once, and no client waits for them.
+//! Tests of components that take too long to compile: they are refused once, and no client waits for them.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ fn section(id: u8, bytes: &[u8]) -> Vec<u8> {
 /// A valid component with one function, whose body has this many bytes. With some megabytes, the compiler needs
 /// minutes and gigabytes of memory.
 fn bomb(bytes: usize) -> Vec<u8> {
-    // A loop around `x = x * x + x`, again and again, with a branch each time.
+    // The body is a loop that contains `x = x * x + x` many times, each followed by a conditional branch.
     let step = [0x20, 0, 0x20, 0, 0x7e, 0x20, 0, 0x7c, 0x21, 0, 0x20, 0, 0x50, 0x0d, 0];
     let mut body = vec![1, 1, 0x7e, 0x03, 0x40];
     body.extend(step.iter().cycle().take(bytes / step.len() * step.len()));
@@ -68,7 +68,7 @@ fn a_bomb_does_not_delay_bundled_plugins_and_is_refused_once() {
     assert_eq!(called.code, Some(0), "{called:?}");
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
 
-    // Neither does a session with `initialize`, `tools/list` and `tools/call`.
+    // A session with `initialize`, `tools/list` and `tools/call` does not wait for it either.
     let began = Instant::now();
     let mut client = Client::start(&home, Era::Legacy);
     let id = client.request("tools/list", json!({}));

@@ -1,4 +1,4 @@
-//! The memory that a process takes for a message before any limit of a plugin refuses the message.
+//! Tests how much memory a process takes for a message before any limit of a plugin refuses the message.
 
 use std::io::{BufReader, Write};
 use std::time::Duration;
@@ -99,7 +99,7 @@ fn a_line_of_many_values_takes_eight_times_its_length_at_most() {
         let grown = peak_memory(process.id()).saturating_sub(before);
         let most = 8 * line.len() as u64;
         assert!(grown < most, "{kind}: {grown} bytes for a line of {}", line.len());
-        // The server goes on, and keeps no memory.
+        // The server still answers requests.
         let reply = ask(&mut process, &call("2", "\"small\""));
         assert_eq!(reply["result"]["content"][0]["text"], "small", "{kind}: {reply}");
     }
@@ -173,7 +173,7 @@ fn memory_goes_back_to_the_system() {
         let text = format!("[{}\"{}\"]", "0,".repeat(200_000), "x".repeat(14 * MIB));
         assert_eq!(ask(&mut process, &call(&id.to_string(), &text))["id"], id);
     }
-    // The allocator returns memory that has been free for a second, when it is used the next time.
+    // When the allocator is used again, it returns to the system the memory that has been free for a second.
     std::thread::sleep(Duration::from_millis(1500));
     for id in 100..400 {
         ask(&mut process, &call(&id.to_string(), "\"small\""));

@@ -32,9 +32,9 @@
 //! {"move": ["$FILES/a", "$FILES/b"]}           moves a file or a folder
 //! ```
 //!
-//! A case that names no era runs in both, with the same transcript. Adding a test is adding a
-//! folder; `cargo insta review`, or `INSTA_UPDATE=always`, writes its `expected.snap`.
-//! `CASE=part-of-a-name` runs some of the cases.
+//! A case that names no era runs in both eras, with the same transcript. To add a test, add a folder.
+//! `cargo insta review`, or `INSTA_UPDATE=always`, writes its `expected.snap`. `CASE=part-of-a-name` runs some of the
+//! cases.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -360,7 +360,7 @@ impl Stage {
         }
     }
 
-    /// Sends all calls before it waits for the first.
+    /// Sends all calls before it waits for an answer.
     fn call_all(&mut self, calls: Vec<Call>) {
         let mut begun = Vec::new();
         for Call { call, with, progress, log, mut meta } in calls {

@@ -1,5 +1,5 @@
-//! Tools that write several files write all of them or none, even if the host is killed, the quota is used up, the
-//! caller cancels, or another process writes at the same time.
+//! Tests of tools that write several files: they write all files or none, even if the host is killed, the quota is used
+//! up, the caller cancels, or another process writes at the same time.
 
 use std::collections::BTreeMap;
 use std::fs;

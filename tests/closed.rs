@@ -1,5 +1,5 @@
-//! Tests of what no root opens: the kernel's file systems, the host's own files, and code that the host did not
-//! compile itself.
+//! Tests that no root gives access to the kernel's file systems or to the host's own files, and that the host runs no
+//! code that it did not compile itself.
 #![cfg(unix)]
 
 use std::fs;
@@ -66,7 +66,7 @@ fn the_hosts_environment_and_memory_are_not_read_through_a_root() {
         }
         let (anywhere, _) = look("stat");
         assert!(!anywhere.contains("a file of"), "{anywhere}");
-        // The rest of the machine can be read, as this operator's root is `/`.
+        // The rest of the machine can be read, because this operator's root is `/`.
         let text = client.text("look_anywhere", json!({"paths": ["/etc"], "way": "list"}));
         assert!(text.contains("passwd"), "{text}");
     }
@@ -88,7 +88,7 @@ fn a_client_does_not_make_the_whole_machine_a_root() {
     }
 }
 
-/// Has a guest take steps in a directory. Returns a line for each, with its outcome.
+/// Has a guest take steps in a directory. Returns a line for each step, with its outcome.
 fn change(client: &mut Client, directory: &Path, steps: Value) -> Vec<String> {
     let arguments = json!({"directory": directory, "steps": steps});
     client.text("change_directory", arguments).lines().map(str::to_owned).collect()
@@ -191,7 +191,7 @@ fn a_directory_is_not_moved_if_its_contents_would_be_too_deep() {
             {"do": "makeDeep", "path": "b", "bytes": 6},
             // The directory itself would not be too deep, but its contents would.
             {"do": "rename", "path": "b", "to": format!("{deep}b")},
-            // On the same level or further up, no file gets deeper.
+            // A move to the same level or further up makes no file deeper.
             {"do": "rename", "path": "b", "to": "c"},
             {"do": "rename", "path": "c/d/d", "to": "up"},
             // A level deeper is within the limit.

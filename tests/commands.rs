@@ -65,7 +65,7 @@ fn every_command_with_the_option_json_writes_json() {
 
 #[test]
 fn the_working_directory_grants_nothing() {
-    // As in a cloned repository.
+    // The working directory has configuration files, as a cloned repository may have.
     let home = Home::with(&["snoop"], "");
     fs::remove_file(home.config()).expect("it was written");
     let generous = "roots = [\"/\"]\n[plugins.snoop.grants.files]\naccess = \"write\"\n";

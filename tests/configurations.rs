@@ -1,5 +1,5 @@
-//! Common mistakes in `portcullis.toml`, each with the message that corrects it, and the fuzz target for the file. The
-//! parser of the file belongs to the host, so the target is here and not in `tests/fuzz`.
+//! Tests of common mistakes in `portcullis.toml`, each with the message that corrects it, and the fuzz target for
+//! `portcullis.toml`. The parser of the file belongs to the host, so the target is here and not in `tests/fuzz`.
 
 use portcullis_core::config::Config;
 

@@ -1,5 +1,5 @@
-//! Tests of programs that run for a call: a hostile folder must not make the real git run programs. And a test of a host
-//! that may not write any more.
+//! Tests of programs that run for a call: a hostile folder must not make the real git run programs. And a test of a
+//! host whose limit of file sizes is 0.
 #![cfg(unix)]
 
 use std::fs;

@@ -38,8 +38,8 @@ fn post(address: SocketAddr, path: &str, session: Option<&str>, body: &str) -> M
     reply.expect("an answer")
 }
 
-/// Opens a session as soon as there is room for it. Returns the id of the session; for 2024-11-05, its endpoint and its
-/// stream.
+/// Opens a session as soon as there is room for it. Returns the id of the session. For the transport of 2024-11-05,
+/// returns the session's endpoint and its stream.
 fn open(address: SocketAddr, sse: bool) -> (String, Option<BufReader<TcpStream>>) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -174,7 +174,7 @@ fn a_session_above_the_maximum_is_refused_with_503() {
     let reply = post(address, "/mcp", None, &initialize());
     assert_eq!(reply.status(), 503, "{reply:?}");
     drop(first);
-    // The place of the first session is free once the server has noticed its end.
+    // The place of the first session is free once the server has noticed that the session ended.
     let (session, _) = open(address, false);
     let reply = post(address, "/mcp", Some(&session), &echo(1, "in"));
     let reply: Vec<Value> = reply

@@ -35,7 +35,7 @@ fn tools(address: SocketAddr) -> String {
     http::modern(address, "tools/list", json!({})).text()
 }
 
-/// Starts `dev`. Returns the address once it serves.
+/// Starts `portcullis dev`, and waits until it serves. Returns the process and its address.
 fn developed(home: &Home) -> (Process, SocketAddr) {
     let process = Process::start(&mut home.command(&["dev", "files"]));
     let said = process.hear("/mcp\n");

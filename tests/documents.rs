@@ -86,7 +86,7 @@ fn every_toml_block_is_a_configuration() {
     for (file, text) in documents() {
         for (line, code) in blocks(&text, "toml") {
             seen += 1;
-            // The first line of an example names the file, if it is not `portcullis.toml`.
+            // If an example is not for `portcullis.toml`, its first line names the file.
             let parsed = if code.starts_with("# Cargo.toml") {
                 toml::from_str::<toml::Table>(&code).map(drop).map_err(|error| error.to_string())
             } else {

@@ -30,8 +30,8 @@ pub fn kill(process: u32, signal: Signal) {
     kill_process(id, signal).expect("it is ours");
 }
 
-/// SIGHUP. If these tests were started with SIGHUP ignored, as by `nohup`, then SIGTERM: a server that the tests start
-/// would ignore SIGHUP, too.
+/// SIGHUP, or SIGTERM if this process ignores SIGHUP, for example because `nohup` started the tests. The servers that
+/// the tests start would then ignore SIGHUP, too.
 pub fn hangup() -> Signal {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -53,7 +53,7 @@ fn after_a_signal_calls_in_flight_may_end() {
         let home = home(2000);
         let mut process = waiting(&home);
         kill(process.id(), signal);
-        // Its stdin stays open.
+        // The server's stdin stays open.
         let reply = process.line().expect("the call is answered");
         assert!(reply.contains("was stopped after 2000 ms"), "{signal:?}: {reply}");
         assert_eq!(process.line(), None);
@@ -198,7 +198,7 @@ fn when_stdout_is_closed_the_server_ends_and_records_its_calls() {
 fn fill(pipe: &std::io::PipeWriter) {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
-    // The pipe is opened again, since all duplicates of a descriptor share the flag.
+    // The pipe is opened again, since all duplicates of a descriptor share the flag `O_NONBLOCK`.
     let flag = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
     let mut again =
@@ -264,7 +264,7 @@ fn every_line_of_a_json_log_is_json() {
     kill(process.id(), Signal::TERM);
     objects(&process.end().stderr);
     for (arguments, level) in [
-        // Refused at the start; an unknown option; a missing configuration; a missing argument.
+        // The errors are: a refused address, an unknown option, a missing configuration, and a missing argument.
         (&["--log-json", "serve", "--http", "0.0.0.0:0"][..], "ERROR"),
         (&["serve", "--log-json", "--nonsense"], "ERROR"),
         (&["serve", "--log-json", "--config", "/nowhere/at/all.toml"], "ERROR"),

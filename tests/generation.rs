@@ -12,7 +12,8 @@ use crate::support::home::Home;
 use crate::support::model::{DIALECTS, Model, Turn};
 use crate::support::{PATIENCE, stand_in};
 
-/// The default grants of the plugin, for configurations with a table of the plugin, which replaces the defaults.
+/// The default grants of the plugin `ui`. A configuration with a table of this plugin must repeat these grants, because
+/// the table replaces all defaults.
 pub const GRANTS: &str = "[plugins.ui.grants]\ncatalog.read = [\"tools\"]\nstore.bytes = 58_720_256\n\
                           cache = { bytes = 58_720_256, disk = true }\n";
 

@@ -175,7 +175,7 @@ fn two_calls_for_one_view_lead_to_one_request() {
     assert!(said.iter().all(|one| one.starts_with("UI regenerated")), "{said:?}");
     assert!(said.iter().any(|one| one.contains("It was generated before")), "{said:?}");
     assert_eq!(model.asked().len(), 1, "{said:?}");
-    // Another tool does not wait for this one.
+    // A request for the view of another tool does not wait.
     model.once(slow);
     let other = json!({"action": "regenerate", "toolName": "get_alerts"});
     let first = client.begin("_ui", json!({"action": "regenerate", "toolName": "get_forecast"}));

@@ -87,7 +87,7 @@ fn a_generation_can_be_followed_by_its_id() {
         assert!(line["timestamp"].is_string() && line["level"].is_string(), "{line}");
     }
     assert!(said.iter().any(|line| line["level"] == "WARNING"), "a plugin's own level counts");
-    // The service's log and the audit have the same id.
+    // The requests to the service and the records of the audit have the same id.
     let header = ("x-client-request-id".to_owned(), request.as_str().expect("text").to_owned());
     let asked = model.asked();
     assert!(asked[..3].iter().all(|one| one.headers.contains(&header)), "{asked:?}");

@@ -118,8 +118,8 @@ fn both_eras_are_served() {
     let session = front.session();
     let reply = front.post(&[("mcp-session-id", &session)], &call(1, &echo("legacy")));
     assert_eq!(message(&reply)["result"]["content"][0]["text"], "legacy", "{reply:?}");
-    // The SDKs for TypeScript and Python respond in the same way: `handleDeleteRequest` in `streamableHttp.ts`, and
-    // `_handle_delete_request` in `streamable_http.py`.
+    // The SDKs for TypeScript and Python respond to DELETE in the same way: `handleDeleteRequest` in
+    // `streamableHttp.ts`, and `_handle_delete_request` in `streamable_http.py`.
     for expected in [200, 404] {
         let gone = http::request(
             front.address,
@@ -443,7 +443,7 @@ fn metrics_can_have_an_address_of_their_own_where_no_token_is_needed() {
         let reply = http::request(at, &format!("GET {path}"), headers, b"");
         reply.expect("an answer").status()
     };
-    // As a scraper that knows the machine by its address in another network.
+    // The header `Host` of a scraper that knows the machine by its address in another network.
     let scraper = [("host", "10.1.2.3:9090")];
     for (path, status) in [("/metrics", 200), ("/healthz", 200), ("/mcp", 404), ("/sse", 404)] {
         assert_eq!(get(address, path, &scraper), status, "{path}");

@@ -78,7 +78,7 @@ fn a_call_that_is_cancelled_ends_and_is_recorded() {
             let cancelled = SystemTime::now();
             let outcomes = outcomes(&mut client, &home, 2);
             assert!(outcomes.contains(&("spin".into(), "cancelled".into())), "{how}: {outcomes:?}");
-            // A runaway is stopped within 50 ms; this machine may be busy with other tests.
+            // The host stops the guest within 50 ms. The test allows more time, because the machine may be busy.
             let late = cancelled.elapsed().unwrap_or_default();
             assert!(late < Duration::from_secs(10), "{era:?} {how}: {late:?}");
             assert!(!client.has_reply(id), "a cancelled request has no answer");
@@ -96,7 +96,7 @@ fn a_guest_that_checks_for_cancellation_can_clean_up() {
     client.cancel(id);
     let outcomes = outcomes(&mut client, &home, 2);
     let tidy = outcomes.iter().find(|(tool, _)| tool == "tidy").expect("it ended");
-    // The guest has 25 ms to notice, which may be too short on a busy machine.
+    // The guest has 25 ms to notice that it is cancelled, which may be too short on a busy machine.
     assert!(matches!(tidy.1.as_str(), "done" | "cancelled"), "{tidy:?}");
 }
 
@@ -128,7 +128,7 @@ fn the_end_of_stdin_ends_the_server_whatever_guests_do() {
         assert_eq!(client.text("echo", json!({"text": "a"})), "a");
         let (ran, time) = client.into_process().end_timed();
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        // The host promises five seconds. The rest allows for a busy machine.
+        // The host promises to end within five seconds. The rest allows for a busy machine.
         assert!(time < Duration::from_secs(8), "{era:?}: {time:?}");
         let cancelled = home.outcomes().iter().filter(|(_, how)| how == "cancelled").count();
         assert_eq!(cancelled, busy.len(), "each is recorded: {:?}", home.outcomes());

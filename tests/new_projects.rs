@@ -1,4 +1,4 @@
-//! `portcullis new`: projects of plugins, as their authors make them.
+//! Tests of `portcullis new`, which makes projects of plugins in several languages.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -61,7 +61,7 @@ fn a_project_has_its_files_in_every_language() {
         for part in ["portcullis plugin add ./", &name.replace('-', "_")] {
             assert!(readme.replace('-', "_").contains(&part.replace('-', "_")), "{part}: {readme}");
         }
-        // What the user has to type next is printed, as the README has it.
+        // The command prints what the user has to type next: the first command of the project's README.
         let first = readme.split("```sh\n").nth(1).expect("commands");
         let first = first.lines().next().expect("a command");
         assert!(made.stdout.contains(first), "{first}: {made:?}");
@@ -93,7 +93,7 @@ fn the_cases_of_every_project_have_no_mistake() {
     for (language, _) in LANGUAGES {
         let name = format!("lines-{language}");
         run(&home, &["new", &name, "--lang", language]);
-        // Nothing is built: that the component is missing is found after the cases were read.
+        // Nothing is built. The command reads the cases before it finds that the component is missing.
         let cases = format!("{name}/cases");
         let ran = run(&home, &["test", "lines.wasm", "--cases", &cases]);
         assert_eq!(ran.code, Some(2), "{ran:?}");

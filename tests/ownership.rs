@@ -75,7 +75,7 @@ fn a_later_plugin_takes_no_name_and_no_uri_from_what_is_bundled() {
 #[test]
 fn who_was_there_first_keeps_names_and_uris_whatever_files_are_called() {
     let home = Home::with(&["conformance"], "[host]\nbundled = false\n[plugins.conformance]\n");
-    // The host sees this plugin first. The file of the other one sorts before it.
+    // The host sees the plugin `conformance` first. The file of the other plugin comes first in the order of names.
     assert!(home.run(&["tools"]).stdout.contains("test_simple_text"));
     fs::copy(guests().component("usurper"), home.plugins().join("a-usurper.wasm")).expect("a home");
     home.configure(
@@ -126,7 +126,8 @@ fn a_tool_that_writes_is_not_listed_as_read_only() {
         let ran = home.run(command);
         assert!(ran.stdout.contains("says that it only reads"), "{ran:?}");
     }
-    // The operator can vouch for the rest, but not against the tool's own declaration.
+    // With `trusted-hints`, the tool's other hints are used. But the tool declares that it writes, so it is still not
+    // listed as read-only.
     home.configure(vouched);
     let told = hints();
     assert_eq!((&told["readOnlyHint"], &told["destructiveHint"]), (&json!(false), &json!(false)));

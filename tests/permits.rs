@@ -13,7 +13,7 @@ use portcullis_core::capabilities::Capability;
 
 use crate::support::workspace;
 
-/// The beginning of each compiled file. `any` stands for arguments without a fault.
+/// The beginning of each compiled file. `any` makes a value of any type, for arguments that do not matter.
 const PRELUDE: &str = "#![allow(unused, clippy::all)]\n\
     use portcullis_sandbox::gate::Permit;\n\
     use portcullis_sandbox::capabilities::store::StoreAsk as Store;\n\
@@ -140,7 +140,8 @@ fn only_the_gate_makes_a_permit() {
         ("E0599", "pub fn default() -> Permit<Store> { Permit::default() }"),
         ("E0277", "pub fn from(ask: Store) -> Permit<Store> { ask.into() }"),
     ] {
-        // If a field were renamed, this test would fail for another reason. So the names are checked here.
+        // This code must fail because the fields are private, and not because of a wrong name. So the names are checked
+        // here.
         if code == "E0451" {
             let gate = read(&workspace().join("host/sandbox/src/gate.rs"));
             let fields = ["    ask: ", "    gate: ", "    is_recorded: "];

@@ -1,4 +1,4 @@
-//! `portcullis test` and `portcullis plugin describe`, with test plugins.
+//! Tests of `portcullis test` and `portcullis plugin describe`, with test plugins.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::support::guests::guests;
 use crate::support::home::{Home, Ran};
 
-/// A home in which a component can be tested, and its code is compiled.
+/// A home in which a component can be tested. The component is compiled already.
 fn home(component: &str) -> Home {
     let home = Home::new();
-    // Compiled code of all test plugins is remembered.
+    // Installing a plugin also copies the compiled code of all test plugins.
     home.install("echo");
     fs::remove_file(home.plugins().join("echo.wasm")).expect("it was installed");
     fs::copy(guests().component(component), home.file(&format!("{component}.wasm")))
@@ -30,7 +30,7 @@ fn test(home: &Home, component: &str, more: &[&str]) -> Ran {
     home.run(&[&["test", &component, "--cases", &cases], more].concat())
 }
 
-/// The result as JSON, and each case of it by its name.
+/// The result as JSON, with each case also as a member of that name.
 fn results(home: &Home, component: &str, code: i32) -> Value {
     let ran = test(home, component, &["--json"]);
     assert_eq!(ran.code, Some(code), "{ran:?}");
@@ -207,13 +207,13 @@ fn the_operators_configuration_approvals_and_audit_are_not_touched() {
     let home = home("keeper");
     home.install("echo");
     home.run(&["call", "echo", "{\"text\": \"a\"}"]);
-    // An invalid configuration is not read. A plugin of the same name is another plugin.
+    // The command reads neither the invalid configuration nor the installed plugin with the same name.
     home.configure("this is no configuration");
     fs::copy(guests().component("echo"), home.plugins().join("keeper.wasm")).expect("it was built");
     let folders = [".config", ".local"].map(|folder| home.path().join(folder));
     let before = folders.each_ref().map(|folder| contents(folder));
     assert!(before.iter().all(|files| !files.is_empty()));
-    // Kept in the store of the case alone: the count begins anew.
+    // Each case has a store of its own, so the count begins at 1.
     let keep = "tool = \"increment\"\n[grants.store]\nbytes = 1000\n[expect]\ntext = \"1\"";
     case(&home, "a", keep);
     let results = results(&home, "keeper", 0);

@@ -218,7 +218,7 @@ fn a_plugin_whose_file_changes_is_held_back_until_it_is_approved() {
     // The cached description of the earlier file is not used.
     let tools = home.run(&["tools"]);
     assert!(tools.stdout.contains("(echo)") && !tools.stdout.contains("echo (echo)"), "{tools:?}");
-    // Neither is the earlier approval, when the earlier file comes back.
+    // When the earlier file comes back, its approval is not used either.
     fs::copy(guests().component("echo"), home.plugins().join("echo.wasm")).expect("a home");
     assert!(home.run(&["plugin", "list"]).stdout.contains("has changed since it was approved"));
 }

@@ -111,7 +111,7 @@ fn two_hosts_that_start_first_at_once_both_serve() {
             .expect("it was built");
     }
     home.configure(CONFIG);
-    // Nothing is compiled yet, and both compile.
+    // Nothing is compiled yet, so both hosts have to compile.
     let mut clients: Vec<_> = (0..2).map(|_| Client::start(&home, Era::Legacy)).collect();
     let ids: Vec<_> =
         clients.iter_mut().map(|c| c.begin("echo", json!({"text": "hello"}))).collect();

@@ -1,4 +1,5 @@
-//! Tests that a running server reads its configuration and plugins again, and that what cannot be used changes nothing.
+//! Tests that a running server reads its configuration and plugins again, and that a configuration or plugin that
+//! cannot be used changes nothing.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -74,7 +75,7 @@ fn a_changed_file_is_held_back_until_it_is_approved_and_the_old_code_goes_on() {
     let home = Home::with(&["echo"], ECHO);
     let mut client = Client::start(&home, Era::Legacy);
     assert_eq!(client.text("echo", json!({"text": "a"})), "a");
-    // Another component under the approved name.
+    // Another component replaces the approved one.
     fs::copy(guests().component("greedy"), home.plugins().join("echo.wasm")).expect("it was built");
     let said = client.process().hear("goes on with the code");
     assert!(said.contains("its file has changed since it was approved"), "{said}");
@@ -166,7 +167,7 @@ mod over_http {
         fs::write(home.path().join("token"), NEW).expect("a home can be written");
         process.hear("were read again");
         assert_eq!((status(address, OLD), status(address, NEW)), (401, 200));
-        // A token that could be guessed is refused, and the last one stays.
+        // A token that could be guessed is refused, and the last valid token stays.
         fs::write(home.path().join("token"), "short").expect("a home can be written");
         process.hear("goes on with the one that it has");
         assert_eq!(status(address, NEW), 200);

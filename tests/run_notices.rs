@@ -9,7 +9,8 @@ use crate::support::client::{Client, Era, Event};
 use crate::support::home::Home;
 use crate::support::{PATIENCE, stand_in};
 
-/// The grants of code mode, which a section of the plugin must repeat, since it replaces all defaults.
+/// The default grants of code mode. A section of the plugin must repeat them, because the section replaces all
+/// defaults.
 const GRANT: &str = "[plugins.code-mode.grants.tools]\ncall = [\"*\"]\n";
 
 /// A home with plugins, and the server `odd`. The limits are so high that only cancelling ends a run within a test.

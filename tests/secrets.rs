@@ -294,7 +294,7 @@ fn a_secret_that_a_server_sends_back_is_removed() {
             }
         }
     }
-    // Of a redirect, the plugin sees the target.
+    // The plugin sees the target of a redirect, so the secret must be removed from the target, too.
     let text = client.call("fetch", json!({"url": format!("{base}/location/1/0"), "follow": 1}));
     assert!(!text.to_string().contains(SECRET), "{text}");
     let ran = client.end();

@@ -17,7 +17,8 @@ const NEW_KEY: &str = "a new key, 0123456789 0123456789 0";
 fn host(keys: &[&str]) -> (Home, Wire) {
     let home = Home::with(&["conformance"], CONFIG);
     if keys.is_empty() {
-        // The homes of tests have copies of one key, so that they can share compiled plugins.
+        // The homes of tests have copies of one key, so that they can share compiled plugins. This home needs a key of
+        // its own.
         std::fs::remove_file(home.path().join(".local/state/portcullis/cache.key"))
             .expect("the home has a key");
     } else {
@@ -93,7 +94,7 @@ fn a_file_without_a_usable_key_stops_the_start_over_http_only() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-/// Reads a path without a token, as a probe does that knows only the address.
+/// Reads a path without a token, like a probe that knows only the address.
 fn probe(address: std::net::SocketAddr, line: &str) -> http::Message {
     http::request(address, line, &[("host", "10.1.2.3:8719")], b"").expect("an answer")
 }

@@ -29,7 +29,7 @@ const WEATHER: &[(&str, &str)] = &[
     ("show_radar", "{}"),
 ];
 
-/// The order matters, since all calls use the same database.
+/// Calls of the tools of the database. The order matters, since all calls use the same database.
 const DATABASE: &[(&str, &str)] = &[
     ("list_tables", "{}"),
     ("query", r#"{"table": "orders", "where": "customer = ?", "parameters": [1], "limit": 1}"#),

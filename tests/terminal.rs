@@ -59,7 +59,7 @@ fn on_terminal(home: &Home, arguments: &[&str]) -> String {
     // Reading ends only when no process has the other side open.
     drop(command);
     let (mut all, mut piece) = (Vec::new(), [0; 4096]);
-    // The end of a terminal is an error.
+    // At the end of the output, reading from the terminal fails.
     while let Ok(read @ 1..) = main.read(&mut piece) {
         all.extend_from_slice(&piece[..read]);
     }
@@ -170,7 +170,7 @@ fn a_grant_is_written_only_after_a_yes_on_the_terminal() {
         drop(command);
         main.write_all(answer.as_bytes()).expect("a new terminal");
         let (mut all, mut piece) = (Vec::new(), [0; 4096]);
-        // The end of a terminal is an error.
+        // At the end of the output, reading from the terminal fails.
         while let Ok(read @ 1..) = main.read(&mut piece) {
             all.extend_from_slice(&piece[..read]);
         }

@@ -210,7 +210,7 @@ fn a_session_is_the_same_over_every_transport() {
             assert_eq!(step, expected, "{transport:?} {era:?}");
         }
     }
-    // The steps succeeded: equal transcripts could also consist of refusals.
+    // Checks that the steps succeeded, because equal transcripts could also consist of refusals.
     let (_, _, transcript) = &sessions[0];
     let step = |begin: &str| {
         let found = transcript.iter().find(|(done, ..)| done.starts_with(begin));

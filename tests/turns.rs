@@ -1,6 +1,6 @@
-//! Twenty tasks with recorded turns of a model (`turns/tasks.json`). Each is run twice: with plain calls and with a
-//! program. Counts the bytes that the model writes and reads. The servers are stand-ins. Each names the sources that it
-//! follows.
+//! Runs twenty tasks with recorded turns of a model (`turns/tasks.json`), and counts the bytes that the model writes
+//! and reads. Each task runs twice: with plain calls and with a program. The servers are stand-ins. Each stand-in names
+//! the sources that it follows.
 
 use std::fs;
 use std::time::{Duration, Instant};

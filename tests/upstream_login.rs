@@ -12,9 +12,11 @@ use crate::support::process::Process;
 use crate::support::web::Web;
 use crate::support::{http, stand_in};
 
-/// The token that the server accepts. The issuer issues `FIRST` first.
+/// The token that the server accepts, and that the issuer issues.
 const KEY: &str = "key";
+/// A token that the server refuses. Tests put it into the stored login.
 const FIRST: &str = "f1rst-t0ken";
+/// The refresh token.
 const RENEWS: &str = "ren3ws-it";
 
 /// A server that requires a token, the issuer of the token, and a home in which the server is `odd`.

@@ -13,7 +13,7 @@ const LARGE: &[(&str, &str, &str)] = &[(
     "each capability implements the gate's `Ask`, and the gate judges by the grants of all capabilities",
 )];
 
-/// Allowed circles of modules that are not nested in each other, in the same form.
+/// Allowed circles of modules that are not nested in each other, in the form of [`LARGE`].
 const BESIDE: &[(&str, &str, &str)] = &[(
     "sandbox",
     "gate",

@@ -108,8 +108,8 @@ impl Modules {
         self.modules.insert(module, contents);
     }
 
-    /// For each file, the other files whose names it uses. A re-exported name counts as a name of the module that
-    /// declares it. A file is given as the path of its outermost module.
+    /// For each file, the other files that declare names that it uses. A re-exported name counts as a name of the
+    /// module that declares it. A file is given as the path of its outermost module.
     pub fn uses(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
         let mut uses: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (module, contents) in &self.modules {

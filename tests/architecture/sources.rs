@@ -18,7 +18,7 @@ pub struct Source {
     pub file: syn::File,
 }
 
-/// All Rust files of a folder of the workspace and of the folders in it.
+/// All Rust files beneath a folder of the workspace.
 pub fn sources(folder: &str) -> Vec<Source> {
     let files = files(&workspace().join(folder), &|name| name.ends_with(".rs"));
     assert!(!files.is_empty(), "there are no sources in {folder}");
@@ -31,8 +31,8 @@ pub fn sources(folder: &str) -> Vec<Source> {
     files.into_iter().map(read).collect()
 }
 
-/// The files in a folder and in the folders in it whose names `has_name` accepts, in order. Build output and
-/// `node_modules` are left out.
+/// All files beneath a folder, at any depth, whose names `has_name` accepts, in order. Build output and `node_modules`
+/// are left out.
 pub fn files(folder: &Path, has_name: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries(folder) {

@@ -55,8 +55,8 @@ pub struct Client {
     lines: BTreeMap<i64, String>,
     /// The line of the last reply that a test has read.
     written: String,
-    /// The client's answers to the server's requests, by method: one answer, or a list of consecutive ones. A request
-    /// without an answer stays open.
+    /// The client's answers to the server's requests, by method: one answer, or a list of answers that are given one
+    /// after the other. A request without an answer stays open.
     pub answers: HashMap<String, Value>,
     /// Messages other than replies, in order.
     pub events: Vec<Event>,

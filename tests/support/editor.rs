@@ -1,8 +1,8 @@
 //! Stand-ins for the MCP servers of a running Unreal Editor, including their oddities.
 //!
-//! Each behaviour follows the source of the server that it stands for, which `epic.rs` and `plugin.rs` name. The
-//! stand-ins use plain TCP and JSON, without dependencies. The test defines the editor's assets, equal to the packages
-//! it has written.
+//! Each stand-in follows the source of a real server. `epic.rs` and `plugin.rs` name the sources. The stand-ins use
+//! plain TCP and JSON, without dependencies. Each test defines the editor's assets, which must match the packages that
+//! the test has written.
 
 use serde_json::{Map, Value, json};
 use std::{
@@ -44,8 +44,7 @@ pub enum Server {
 /// A fault to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
-    /// No response until the connection is closed, as with an open dialogue. The request is not
-    /// performed.
+    /// No response until the connection is closed, like an editor with an open dialogue. The request is not performed.
     Stall,
     /// Like `Stall`, but the request is performed.
     DoneAndSilent,

@@ -1,4 +1,4 @@
-//! Writes the transcript of a case. It is the same on every machine and in both eras of MCP.
+//! Writes the transcript of a case. The transcript is the same on every machine and in both eras of MCP.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -276,7 +276,7 @@ impl Picture {
     }
 }
 
-/// The text, with groups of lines that are repeated more than three times written once, with a count.
+/// Shortens a text: a group of lines that is repeated more than three times is written once, with a count.
 fn shortened(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     let mut out = String::new();

@@ -26,7 +26,7 @@ pub struct Process {
     said: Arc<Said>,
     reading: Option<JoinHandle<()>>,
     deadline: Instant,
-    /// Dropping this stops the watchdog.
+    /// Dropping this sender stops the watchdog.
     _watched: Sender<()>,
 }
 

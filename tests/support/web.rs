@@ -49,7 +49,8 @@ pub struct Web {
 struct Shared {
     folder: Option<PathBuf>,
     script: Mutex<BTreeMap<String, Scripted>>,
-    /// Requests by connection and position within it, since a body that ends late is recorded late.
+    /// Requests, sorted by connection and by position in the connection: a request is recorded when its body ends,
+    /// which may be late.
     asked: Mutex<BTreeMap<(usize, usize), String>>,
     stopped: AtomicBool,
 }

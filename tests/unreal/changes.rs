@@ -168,7 +168,7 @@ fn an_unknown_outcome_is_reported_and_the_change_is_not_repeated() {
     for trap in [Trap::DoneAndSilent, Trap::Half] {
         let home = game("");
         let editor = editor(&home, Server::Plugin);
-        // The call waits for a silent editor until its time is over.
+        // The call waits for a silent editor until the call's time is over.
         let wall = if trap == Trap::DoneAndSilent { 20_000 } else { 100_000 };
         home.configure(&with_changes(
             &editor,

@@ -1,4 +1,4 @@
-//! Tools that use Epic's server, besides imports: each needs its action and the user's consent.
+//! Tests of tools that use Epic's server, except imports: each tool needs its action and the user's consent.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `portcullis unreal`: the commands, also as a diff driver of git.
+//! Tests of the commands of `portcullis unreal`, also as a diff driver of git.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn new() -> Vec<u8> {
     package("blueprint-36")
 }
 
-/// A home without roots, and a folder for files that is beneath none.
+/// A home without roots, and a folder for files.
 fn home() -> (Home, PathBuf) {
     let home = Home::new();
     let folder = home.path().join("elsewhere");
@@ -236,7 +236,8 @@ fn git_shows_differences_of_packages() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(git(&home, &folder, &["commit", "-qm", "Two"]).code, Some(0));
-    // Without drivers' commands, git compares the texts of both versions.
+    // Without `--ext-diff`, `git log` does not run the command of the driver. It compares the texts of both versions,
+    // which `textconv` makes.
     let logged =
         git(&home, &folder, &["log", "-p", "-1", "--no-renames", "--", "Content/BP_Door.uasset"]);
     let text = said(&logged);
@@ -247,7 +248,7 @@ fn git_shows_differences_of_packages() {
     assert!(text.matches("\n+").count() < 8, "one line differs: {text}");
     let logged = git(&home, &folder, &["log", "-p", "-1", "--ext-diff"]);
     assert!(said(&logged).contains("Changed file Content/BP_Door.uasset"), "{logged:?}");
-    // A file that was renamed has two more arguments.
+    // For a renamed file, git gives the driver two more arguments.
     assert_eq!(
         git(&home, &folder, &["mv", "Content/BP_Door.uasset", "Content/BP_Gate.uasset"]).code,
         Some(0)
@@ -268,7 +269,7 @@ fn git_goes_on_after_a_conflict() {
     assert_eq!(git(&home, &folder, &["checkout", "-q", "-"]).code, Some(0));
     changed("other", &package("blueprint-34"));
     assert_eq!(git(&home, &folder, &["merge", "-q", "feature"]).code, Some(1));
-    // Git names no versions of the file that is unmerged. The file after it is shown all the same.
+    // Git names no versions of the file that is unmerged. The next file is still shown.
     put(&folder, "Content/BP_Gone.uasset", &new());
     let shown = git(&home, &folder, &["diff", "--ours"]);
     let text = said(&shown);

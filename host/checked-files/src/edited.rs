@@ -1,4 +1,4 @@
-//! Writes an edited text file in the place of the file that was read.
+//! Replaces a text file with an edited text, unless another program changed the file after it was read.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use super::replace::{LostMetadata, create_durably, replace_like};
 /// Why an edited file was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum EditedFileError {
-    /// The file is not the one that was read.
+    /// The file no longer has the text that was read.
     #[error("{} changed while it was edited: nothing is written; run the command again", .0.display())]
     Changed(PathBuf),
     /// The file cannot be written.
@@ -24,13 +24,15 @@ pub enum EditedFileError {
     },
 }
 
-/// Writes an edited file whole, or not at all. The file survives a power failure. The file keeps its permissions, and
-/// its owner and group where this process may set them. A symbolic link stays a link. `before` is the text that was
-/// read, `None` if there was no file. Returns which metadata the file lost.
+/// Writes an edited file whole, or not at all. After this function has returned, the new text survives a power failure.
+/// The file keeps its permissions, and its owner and group where this process may set them. A symbolic link stays a
+/// link: its target is replaced. `before` is the text that was read; `None`: there was no file. Returns which metadata
+/// the file lost.
 ///
 /// # Errors
 ///
-/// [`EditedFileError`]. The file is then as it was, unless only its folder could not be flushed to the disk.
+/// [`EditedFileError`]. The file is then unchanged, with one exception: if only its folder could not be flushed to the
+/// disk, the file has the new text.
 pub fn write_edited(
     path: &Path,
     before: Option<&str>,
@@ -44,18 +46,18 @@ pub fn write_edited(
     written.ok_or_else(|| EditedFileError::Changed(path.to_owned()))
 }
 
-/// Returns which metadata the file lost. `None`: the file no longer had the text that was read, and is as it was.
+/// Returns which metadata the file lost. `None`: the file no longer had the text that was read, and is unchanged.
 fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<LostMetadata>> {
     let path = std::fs::canonicalize(path)?;
     let Some(file) = open_unchanged(&path, before)? else { return Ok(None) };
     replace_like(&path, after.as_bytes(), &file.metadata()?).map(Some)
 }
 
-/// Removes a file that an edit has made, if it still has this text.
+/// Removes a file that [`write_edited`] created, if the file still has the text `before`.
 ///
 /// # Errors
 ///
-/// [`EditedFileError`]. The file is then as it was.
+/// [`EditedFileError`]. The file is then unchanged.
 pub fn remove_edited(path: &Path, before: &str) -> Result<(), EditedFileError> {
     let failed = |cause| EditedFileError::Io { path: path.to_owned(), cause };
     let found = open_unchanged(path, before).map_err(failed)?;
@@ -65,10 +67,11 @@ pub fn remove_edited(path: &Path, before: &str) -> Result<(), EditedFileError> {
     Ok(())
 }
 
-/// The file at a path, locked. `None`: it no longer has the text that was read.
+/// The file at a path, locked. `None`: the file no longer has the text that was read.
 fn open_unchanged(path: &Path, before: &str) -> io::Result<Option<File>> {
     let mut file = File::open(path)?;
-    // Another process that edits waits here, and finds another text afterwards.
+    // A second process that edits the file waits here until the first one has replaced the file. The path is read again
+    // below, because this handle then has the old text.
     file.lock()?;
     let mut now = Vec::new();
     file.read_to_end(&mut now)?;
@@ -76,9 +79,9 @@ fn open_unchanged(path: &Path, before: &str) -> io::Result<Option<File>> {
     Ok(is_same.then_some(file))
 }
 
-/// Creates the file and its folder. Returns `false` if a file exists, which is not changed.
+/// Creates the file and its folder. Returns `false`, and changes nothing, if the file exists.
 fn create(path: &Path, after: &str) -> io::Result<bool> {
-    // A symbolic link without a target is not replaced either.
+    // `exists` is false for a symbolic link whose target is missing, and such a link is not replaced.
     if path.is_symlink() || path.exists() {
         return Ok(false);
     }
@@ -115,7 +118,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.toml");
         fs::write(&file, "before").unwrap();
-        // Only root may give a file away.
+        // Only the superuser may change the owner of a file.
         let is_given = chown(&file, Some(12345), Some(23456)).is_ok();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         let before = fs::metadata(&file).unwrap();

@@ -135,14 +135,13 @@ impl Records {
         Self { folder, key: None }
     }
 
-    /// As [`Records::new`], with each record sealed: without the key, somebody who can write to the folder cannot
-    /// make a record that this host reads. If the key cannot be read or made, no record is found, and writing
-    /// fails.
+    /// Like [`Records::new`], but each record is sealed: whoever can write to the folder without knowing the key cannot
+    /// make a record that this host accepts. If the key cannot be read or made, no record is found, and writing fails.
     pub fn sealed(folder: PathBuf, key: SealKey) -> Self {
         Self { folder, key: Some(key) }
     }
 
-    /// Whether a record is that of the key, unchanged since it was written, and not expired.
+    /// Whether a record belongs to `key`, is unchanged since it was written, and is not expired.
     fn is_valid(&self, key: &str, head: &Head, value: &[u8]) -> bool {
         let is_whole = match &self.key {
             Some(seal) => seal.verifies(head, value),
@@ -185,9 +184,9 @@ impl Records {
         prepared.commit()
     }
 
-    /// Prepares to write a record. `expect` is the version that the record must have now; `None`: any version. If
-    /// [`Records::read`] returns `None`, the version is 0. Other writers wait until the result is committed or
-    /// dropped.
+    /// Prepares to write a record. `expect` is the version that the record must have now; `None`: any version. A record
+    /// for which [`Records::read`] returns `None` has the version 0. Other writers wait until the result is committed
+    /// or dropped.
     ///
     /// # Errors
     ///
@@ -289,7 +288,8 @@ impl Records {
         lock(&self.folder.join(".lock"))
     }
 
-    /// Removes incomplete files of processes that were killed. The lock is held, so no other process is writing.
+    /// Removes incomplete files of processes that were killed. The caller holds the lock, so no other process is
+    /// writing.
     fn sweep(&self) -> io::Result<()> {
         for entry in std::fs::read_dir(&self.folder)? {
             let entry = entry?;

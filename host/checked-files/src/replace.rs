@@ -13,8 +13,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_as(path, bytes, |_| Ok(()))
 }
 
-/// Replaces a file by a temporary file, after `prepare` has prepared the temporary file. Returns the result of
-/// `prepare`.
+/// Writes a temporary file, passes it to `prepare`, and gives it the name `path`. Returns the result of `prepare`.
 fn replace_as<T>(
     path: &Path,
     bytes: &[u8],
@@ -29,7 +28,7 @@ fn replace_as<T>(
     Ok(prepared)
 }
 
-/// As [`replace`]. After this function has returned, the file survives a power failure.
+/// Like [`replace`]. In addition, the new contents survive a power failure after this function has returned.
 ///
 /// # Errors
 ///
@@ -40,8 +39,8 @@ pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     flush_folder(path)
 }
 
-/// Creates a file, whole or not at all, that survives a power failure. Returns whether there was no file before. An
-/// existing file stays as it is.
+/// Creates a file, whole or not at all. After this function has returned, the file survives a power failure. Returns
+/// `false`, and changes nothing, if the file exists.
 ///
 /// # Errors
 ///
@@ -62,15 +61,15 @@ pub fn create_durably(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 /// The metadata that a file lost when it was replaced, because this process may not set them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LostMetadata {
-    /// Whether the owner was lost: the file belongs to the user of this process.
+    /// Whether the owner was lost. The file then belongs to the user of this process.
     pub owner: bool,
-    /// Whether the group was lost: the file has the group that this process gives to new files, and the group has no
-    /// permissions.
+    /// Whether the group was lost. The file then has the group that this process gives to new files, and that group has
+    /// no permissions.
     pub group: bool,
 }
 
-/// As [`replace_durably`], but the new file gets the owner, the group and the permissions in `before`, the metadata
-/// of the replaced file. Only Unix has owners and groups, which are kept if this process may set them.
+/// Like [`replace_durably`], but the new file gets the permissions in `before`, which is the metadata of the replaced
+/// file. On Unix, the new file also gets the owner and the group in `before`, if this process may set them.
 ///
 /// # Errors
 ///

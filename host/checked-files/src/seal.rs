@@ -1,5 +1,5 @@
-//! The key that seals records: random bytes in a file outside the folder of the records. On Unix, only this user can
-//! read the file.
+//! The key that seals records. The key is random bytes in a file outside the folder of the records. On Unix, only the
+//! user of this process can read the file.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -47,7 +47,7 @@ impl SealKey {
     fn mac(&self, head: &Head, value: &[u8]) -> io::Result<Hmac<Sha256>> {
         let Head { key: record_key, version, expires_ms, sha256: _, hmac: _ } = head;
         let mut mac = Hmac::new_from_slice(self.get()?).expect("a key of any length will do");
-        // Each of these parts has its length in front, so that different records are different sequences of bytes.
+        // Each of these parts follows its own length, so that different records never give the same sequence of bytes.
         mac.update(b"portcullis record 1\n");
         for part in
             [record_key.as_bytes(), &version.to_be_bytes(), &expires_ms.unwrap_or(0).to_be_bytes()]
@@ -117,14 +117,14 @@ fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
     Ok(bytes.try_into().ok())
 }
 
-/// Creates the key file, whole or not at all. Returns the key that the file then holds, which may be that of another
-/// process: if several processes create a missing file at once, all get the same key.
+/// Creates the key file, whole or not at all. Returns the key that the file then holds. If several processes create a
+/// missing file at once, all get the key of the first of them.
 fn make(path: &Path, existing: Existing) -> io::Result<[u8; KEY_BYTES]> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     create_private_folder(folder)?;
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
-    // Only the owner can read a temporary file.
+    // The crate `tempfile` creates files that only their owner can read.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&key)?;
     file.as_file().sync_all()?;
@@ -187,7 +187,7 @@ mod tests {
         // A patched record with a digest, as an unsealed record has it.
         Records::new(at.clone()).write("a", b"evil", None, None, any).unwrap();
         assert_eq!(sealed.read("a").unwrap(), None);
-        // Sealed with another key.
+        // A record that is sealed with another key.
         let other = SealKey::at(folder.path().join("other"));
         Records::sealed(at.clone(), other).write("a", b"evil", None, None, any).unwrap();
         assert_eq!(sealed.read("a").unwrap(), None);

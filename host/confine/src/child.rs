@@ -154,7 +154,7 @@ impl Child {
         let mut process = command.spawn()?;
         let group = Group::of(&mut process)?;
         let mut stderr = process.stderr.take().expect("stderr is a pipe");
-        // Read to its end: a child must not block on a full pipe.
+        // The whole stderr is read, because a child must not block on a full pipe.
         let stderr_kept = tokio::spawn(async move {
             let mut kept = Vec::new();
             let _read = (&mut stderr).take(MAX_STDERR_BYTES).read_to_end(&mut kept).await;
@@ -232,7 +232,8 @@ impl Child {
         String::from_utf8_lossy(&stderr).into_owned()
     }
 
-    /// Resident memory of the child in bytes, without processes that it started. Always `None` except on Linux.
+    /// Resident memory of the child in bytes, without the processes that it started. On systems other than Linux,
+    /// always `None`.
     pub fn memory(&self) -> Option<u64> {
         #[cfg(target_os = "linux")]
         {
@@ -317,7 +318,8 @@ impl Drop for Group {
     }
 }
 
-/// The child's side: confines this process and becomes the program. Returns only if this fails, with the reason.
+/// Runs in the child: confines this process and becomes the program. On Windows, this process instead starts the
+/// program, waits for its end, and exits with its exit code. Returns only if it fails, with the reason.
 pub fn main() -> BecomeError {
     match become_program() {
         Ok(never) => match never {},

@@ -99,10 +99,10 @@ fn two() -> NonZeroU32 {
     NonZeroU32::new(2).expect("2 is above 0")
 }
 
-/// Maximum time of a program with `--help`.
+/// Maximum time that a program may take for `--help`.
 const MAX_HELP_TIME: Duration = Duration::from_secs(10);
 
-/// Maximum size of the output of a program with `--help`, in bytes.
+/// Maximum size of a program's output for `--help`, in bytes.
 const MAX_HELP_BYTES: usize = 1024 * 1024;
 
 /// Files and directories of the system that every command may read: programs need them to start.
@@ -281,8 +281,8 @@ impl Command {
         let Some(program) = self.program() else {
             return Err(CommandError::NotFound(definition.program.display().to_string()));
         };
-        // The working directory is allowed as `.`, because its path may lead elsewhere by now. An empty
-        // directory of the child's own is writable.
+        // The working directory is allowed as `.`, because its path may lead elsewhere by now. Without a given
+        // directory, the child works in an empty directory of its own, which is writable.
         let working_directory = PathBuf::from(".");
         let is_writable = directory.is_none_or(|directory| directory.writable);
         let mut environment = environment_of(&program, &definition.env);
@@ -359,7 +359,7 @@ impl Command {
     }
 
     /// The folders of the command's programs and packages, which the command may read. Folders beneath `/usr` are left
-    /// out.
+    /// out, because every command may read `/usr`.
     fn needs(&self) -> Vec<PathBuf> {
         let found = self.definition.find.values().filter_map(|name| find(Path::new(name)));
         let programs = self.program().into_iter().chain(found);

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::find::system_path;
 
-/// Variables by which programs find the user's folders. A child has an empty folder of its own in their place.
+/// Variables by which programs find the user's folders. In a child, these variables name an empty folder of its own.
 #[cfg(not(windows))]
 const FOLDERS: &[&str] = &["HOME", "TMPDIR"];
 #[cfg(windows)]
 const FOLDERS: &[&str] = &["HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP"];
 
-/// Variables that describe the machine. Programs of Windows do not find their libraries or sockets without them.
+/// Variables that describe the machine. Programs on Windows need these variables to find their libraries and sockets.
 #[cfg(not(windows))]
 const MACHINE: &[&str] = &[];
 #[cfg(windows)]

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// The cause of an error, whose type differs between operating systems.
+/// The cause of an error. Its type differs between operating systems.
 type Cause = Box<dyn Error + Send + Sync>;
 
 /// Why a command gave no answer.
@@ -45,7 +45,7 @@ pub enum DefinitionError {
     /// A path is relative.
     #[error("{} is not an absolute path", .0.display())]
     RelativePath(PathBuf),
-    /// An option for paths has no place for the path, or several.
+    /// `read` or `write` does not contain `{}` exactly once.
     #[error("`own-limits.{0}` must contain {{}} once: the path goes there")]
     OwnLimitsPath(&'static str),
     /// `switch` is empty, or a name in it does not begin with `-`.

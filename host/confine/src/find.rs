@@ -20,7 +20,7 @@ pub fn find(program: &Path) -> Option<PathBuf> {
         .find(is_file)
 }
 
-/// The paths that a program may have. On Windows, an ending may have to be added.
+/// The paths at which a program may be. On Windows, a name without a known ending may have any of [`ENDINGS`].
 fn spellings(program: &Path, on_windows: bool) -> Vec<PathBuf> {
     let ending = program.extension().and_then(|ending| ending.to_str());
     let is_whole =

@@ -52,7 +52,7 @@ impl Job {
             basic.LimitFlags |= JOB_OBJECT_LIMIT_PROCESS_MEMORY;
             terms.ProcessMemoryLimit = usize::try_from(bytes).unwrap_or(usize::MAX);
         }
-        // SAFETY: both pointers may be null: the handle is not inherited, and the job has no name.
+        // SAFETY: both pointers may be null. The handle is then not inherited, and the job has no name.
         let handle = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
         if handle.is_null() {
             return Err(io::Error::last_os_error());

@@ -1,5 +1,5 @@
 //! Confined child processes: a child reaches only what it is allowed to, and is killed together with the processes that
-//! it started. [`strength`] tells what this system cannot enforce.
+//! it started. [`strength`] tells which restrictions this system enforces.
 //!
 //! A child is this program, started once more, which first confines itself ([`restrict()`]) and then runs the program of
 //! the command.

@@ -1,4 +1,4 @@
-//! Programs that can limit themselves: the options that tell such a program what it may reach, in addition to the
+//! Options of programs that can limit themselves. The options tell the program what it may reach, in addition to the
 //! confinement by the system.
 
 use std::ffi::OsString;

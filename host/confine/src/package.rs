@@ -1,9 +1,9 @@
 //! Finds the files that a program must be able to read to run: those of its package. A home directory or a folder of
 //! secrets never counts as a package.
 //!
-//! A program in `~/bin` does not make the rest of `~` a part of its package. So a folder is only readable where
-//! its name or an entry in it marks it as a package or as an installation: see [`package_of`]. The operator names
-//! other files and folders that a program needs.
+//! A program in `~/bin` does not make the rest of `~` a part of its package. So a folder is readable only if its name
+//! or one of its entries marks the folder as a package or an installation: see [`package_of`]. The operator names other
+//! files and folders that a program needs.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -29,8 +29,8 @@ const PRIVATE: &[&str] = &[
     ".ssh",
 ];
 
-/// The marker of each version manager, which is a folder in the parent of the program's folder, and the folders in that
-/// parent that a program needs to run.
+/// Version managers. In each pair, the first item is a folder in the parent of the program's folder, which marks the
+/// version manager. The second item lists the folders in the same parent that a program needs to run.
 const VERSION_MANAGERS: &[(&str, &[&str])] = &[
     // asdf, mise and pyenv: a script or a link in `shims` chooses the version.
     ("shims", &["bin", "installs", "lib", "libexec", "plugins", "shims", "versions"]),
@@ -44,11 +44,11 @@ const MAX_FIRST_LINE_BYTES: u64 = 512;
 /// The files and folders that a program at this path needs besides those of the system:
 ///
 /// - the program, and its target if it is a link;
-/// - the outermost `node_modules` that contains it, or else, for a script of Node.js, the folder of the nearest
-///   `package.json`; and `lib/node_modules` of the prefix that it is installed in;
-/// - the virtual environment of Python or Conda, or the package in `/opt`, that contains it;
-/// - the files of the version manager that starts it;
-/// - if it is a script that names an interpreter, the same for the interpreter.
+/// - the outermost folder `node_modules` that contains the program; if there is none and the program is a script of
+///   Node.js, the folder of the nearest `package.json`; and `lib/node_modules` beside the program's folder;
+/// - the virtual environment of Python or Conda, or the package in `/opt`, that contains the program;
+/// - the files of the version manager that starts the program;
+/// - if the program is a script that names an interpreter, the same files and folders for the interpreter.
 pub(crate) fn package_of(program: &Path) -> Vec<PathBuf> {
     let home = std::env::home_dir();
     let mut needs = Vec::new();
@@ -96,7 +96,7 @@ fn installation(prefix: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a folder is or contains the home directory, or one of its folders of secrets.
+/// Whether a folder is or contains the home directory or one of its folders with secrets ([`PRIVATE`]).
 fn is_private(folder: &Path, home: Option<&Path>) -> bool {
     if folder.parent().is_none() {
         return true;

@@ -19,8 +19,9 @@ pub struct Confinement {
     pub network: bool,
 }
 
-/// Confines the calling thread and all processes that it starts. Call it while the process has one thread. This cannot be undone. The working directory stays as it is,
-/// and nothing in it can be opened unless `confinement` allows it.
+/// Confines the calling thread and all processes that it starts. This cannot be undone. Must be called while the
+/// process has only one thread. The working directory stays the same, but its files can be opened only if `confinement`
+/// allows it.
 ///
 /// # Errors
 ///

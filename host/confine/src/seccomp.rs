@@ -1,12 +1,12 @@
 //! Restricts the system calls of a confined process with seccomp. Lists name the calls that are refused. Calls that are
 //! newer than the last review of these lists are refused, too.
 //!
-//! Landlock restricts which files a process may open, but not changes of a file's mode, owner, times and
-//! attributes. seccomp sees numbers and no paths. So a call that changes such metadata has no effect on any
-//! file: it fails, or it succeeds and does nothing. Calls that reach other processes, the kernel or the whole machine
-//! are refused as well. The reasons and measurements are in
-//! `docs/adr/0039-confined-children-cannot-change-metadata.md`. Numbers and arguments are those of the kernel's
-//! own system call tables.
+//! Landlock restricts which files a process may open, but not changes of a file's mode, owner, times and attributes.
+//! seccomp sees numbers and no paths, so it cannot tell one file from another. Therefore calls that change this
+//! metadata have no effect on any file: they fail, or they succeed and do nothing. Calls that reach other processes,
+//! the kernel or the whole machine are refused as well. The reasons and measurements are in
+//! `docs/adr/0039-confined-children-cannot-change-metadata.md`. Numbers and arguments are those of the kernel's own
+//! system call tables.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -23,7 +23,7 @@ use crate::error::ConfineError;
 /// kernel that does not have it. From 424 on, a call has the same number on every processor.
 const NEWEST_REVIEWED: u32 = 456;
 
-/// Calls of the shared numbering that are not named by the C library on every processor.
+/// Numbers of calls that are the same on every processor, but that the C library does not define on every processor.
 const QUOTACTL_FD: c_long = 443;
 const FCHMODAT2: c_long = 452;
 
@@ -117,9 +117,8 @@ const REFUSED_HERE: &[c_long] = &[];
 const CONNECTING: &[c_long] =
     &[libc::SYS_mq_open, libc::SYS_msgget, libc::SYS_semget, libc::SYS_shmget, libc::SYS_socket];
 
-/// Calls that fail with `ENOSYS`, as with a kernel that does not have them: programs then use an older call.
-/// io_uring would bypass this filter. `clone3` and `openat2` have their flags in memory, which the filter cannot
-/// read.
+/// Calls that fail with `ENOSYS`, as they do on a kernel without these calls: programs then use an older call. io_uring
+/// would bypass this filter. `clone3` and `openat2` have their flags in memory, which the filter cannot read.
 const MISSING: &[c_long] = &[
     libc::SYS_clone3,
     libc::SYS_io_uring_enter,
@@ -128,7 +127,7 @@ const MISSING: &[c_long] = &[
     libc::SYS_openat2,
 ];
 
-/// Calls that fail with `EOPNOTSUPP`, as with a file system without extended attributes.
+/// Calls that fail with `EOPNOTSUPP`, as they do on a file system without extended attributes.
 const ATTRIBUTES: &[c_long] = &[
     libc::SYS_fremovexattr,
     libc::SYS_fsetxattr,
@@ -208,7 +207,7 @@ fn failed(error: impl Error + Send + Sync + 'static) -> ConfineError {
 /// The calls that are refused for some arguments, with the conditions.
 fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     let mut refusals: BTreeMap<c_long, Vec<When>> = BTreeMap::new();
-    // New namespaces; and a sibling, which would be a child of the host.
+    // Making a new namespace, or a sibling of this process: a sibling would be a child of the host.
     let namespaces = [
         libc::CLONE_NEWCGROUP,
         libc::CLONE_NEWIPC,
@@ -228,7 +227,7 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     // Any execution domain but the default. Reading the present one is allowed.
     let domain = vec![differs(0, 0xffff_ffff)?, differs(0, 0)?];
     refusals.insert(libc::SYS_personality, vec![domain]);
-    // Limits of another process.
+    // Reading or setting limits of another process.
     refusals.insert(libc::SYS_prlimit64, vec![vec![differs(0, 0)?]]);
     // Another parent-death signal than SIGKILL: the process could outlive its parent.
     let outliving =
@@ -305,8 +304,9 @@ fn differs(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
 }
 
-/// The filter for calls that are newer than the review: they fail with `ENOSYS`. So do the calls of x32, whose numbers
-/// have a high bit set. The other filters end a process that makes a call in the numbering of another processor.
+/// The filter for calls that are newer than the review: they fail with `ENOSYS`. The calls of x32 fail in the same way,
+/// because their numbers have a high bit set. The other filters end a process that makes a call in the numbering of
+/// another processor.
 fn newer_than_reviewed() -> BpfProgram {
     // Opcodes of <linux/filter.h>: load a word of `struct seccomp_data` (the first word is the number of the call),
     // jump if greater, return.

@@ -120,8 +120,8 @@ impl Commands {
         worker.idle_since = Instant::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let is_of_command = |worker: &Worker| worker.command == command.name;
-        // There are at most as many idle workers as can work at once. Of more, the worker that was
-        // idle for longest ends.
+        // A command has at most as many idle workers as may work at the same time. If there would be more, the worker
+        // that was idle for longest ends.
         if idle.iter().filter(|worker| is_of_command(worker)).count() >= command.max_workers() {
             let oldest = (0..idle.len())
                 .filter(|index| is_of_command(&idle[*index]))
@@ -130,7 +130,7 @@ impl Commands {
         }
         idle.push(worker);
         drop(idle);
-        // After the idle time, all workers of the command whose idle time is over are ended.
+        // After the idle time, ends all workers of the command that have been idle for that long.
         let (idle, command) = (Arc::downgrade(&self.idle), command.clone());
         tokio::spawn(async move {
             tokio::time::sleep(command.max_idle()).await;

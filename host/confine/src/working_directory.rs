@@ -27,7 +27,7 @@ impl WorkingDirectory {
         self.path.clone()
     }
 
-    /// Identifies the directory. Another directory at the same path has another identity.
+    /// Identifies the directory. On Unix, another directory at the same path has another identity.
     pub(crate) fn identity(&self) -> std::io::Result<Identity> {
         #[cfg(unix)]
         let node = {

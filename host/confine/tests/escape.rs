@@ -1,6 +1,7 @@
 //! A confined child that tries to break out: each attempt must fail, and allowed operations must work.
 //!
-//! This program is host and child at once: started by `cargo test`, it starts itself confined.
+//! This program is both the host and the child: `cargo test` starts it as the host, and the host starts the same
+//! program again as a confined child.
 
 #![cfg_attr(
     not(target_os = "linux"),
@@ -139,7 +140,7 @@ fn flood() -> bool {
     }
 }
 
-/// Starts a process that keeps the lock of a file, and ends when that process has it.
+/// Starts a process that takes the lock of a file and keeps it. Returns when that process has the lock.
 #[expect(clippy::zombie_processes, reason = "the process is left behind on purpose")]
 fn sleep_beside(file: &Path) -> bool {
     let me = std::env::current_exe().expect("this program");
@@ -342,7 +343,8 @@ fn processes(stage: &Stage) {
     left_behind(stage);
 }
 
-/// The child has what it is given, and nothing else that tells of the user.
+/// The child has the environment variables that it is given, and none of the host's that reveal something about the
+/// user.
 fn environment(stage: &Stage) {
     let output = stage.run(stage.spec(&["environment"], false), 10_000).expect("it says little");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

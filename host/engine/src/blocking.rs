@@ -1,4 +1,4 @@
-//! Runs work on a thread of its own if it waits for a file system or for another process, because one thread serves all
+//! Runs work that waits for a file system or for another process on a thread of its own, because one thread serves all
 //! clients.
 
 /// Runs `work` on a thread that may block. A panic in `work` is resumed in the task that waits for the result.

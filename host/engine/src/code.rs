@@ -1,9 +1,9 @@
-//! Compiled code: from the binary, from the cache on disk, or from the compiler.
+//! Loads compiled code of components: from this binary, from the cache on disk, or from the compiler.
 //!
-//! Compiled code is native code, which is taken from this binary, from a child process of this binary, or from a
-//! folder that only this user can write to. Each file in the folder is sealed with a key that is kept elsewhere. A
-//! file is read once, and its seal is checked. The checked bytes are given to wasmtime, which runs a copy that
-//! nobody else can write to.
+//! Compiled code is native code. So it is taken only from this binary, from a child process of this binary, or from a
+//! folder that only this user can write to. Each file in the folder is sealed with a key that is kept elsewhere. A file
+//! is read once, and its seal is checked. The checked bytes are given to wasmtime, which runs a copy that nobody else
+//! can write to.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -28,7 +28,8 @@ const CACHE_BYTES: u64 = 1024 * 1024 * 1024;
 #[cfg_attr(not(target_arch = "x86_64"), repr(C, align(0x10000)))]
 pub struct PageAligned<T: ?Sized>(pub T);
 
-/// Compiled components on disk, each under its digest together with everything else that the code depends on.
+/// Compiled components on disk. The key of each consists of the component's digest and everything else that the code
+/// depends on, such as the target.
 #[derive(Clone)]
 pub struct CodeCache {
     folder: PathBuf,
@@ -57,8 +58,8 @@ impl CodeCache {
         }
     }
 
-    /// The compiled form of a component that is not bundled, from the cache or else from the compiler. All processes that
-    /// share the folder together compile one component at a time, if the folder can be locked.
+    /// The compiled form of a component that is not bundled, from the cache or else from the compiler. If the folder
+    /// can be locked, only one component at a time is compiled by all processes that share the folder.
     ///
     /// `refused` returns the message of an earlier refusal of the component, and is called just before the component
     /// is compiled: another process may have refused the component in the meantime.
@@ -174,7 +175,7 @@ fn load_in_place(engine: &Engine, code: &'static [u8]) -> Result<Component, Code
         Some(component) if wasmtime::Engine::same(component.engine(), engine.wasmtime()) => {
             return Ok(component.clone());
         }
-        // Another engine of this process runs this code in place.
+        // Another engine of this process runs this code in place, so this engine gets a copy.
         Some(_) => return load(engine, code),
         None => {}
     }

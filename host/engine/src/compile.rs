@@ -18,8 +18,8 @@ pub fn settings(target: &str) -> wasmtime::Result<Config> {
     config
         .target(target)?
         .wasm_component_model(true)
-        // Only component-model async needs this support. Our contract does not, and instances are cheaper without
-        // it.
+        // Only component-model async needs this support, and our contract does not use it. Instances are cheaper
+        // without the support.
         .concurrency_support(false)
         // Guests are limited by time. Fuel would count instructions.
         .epoch_interruption(true)
@@ -27,7 +27,8 @@ pub fn settings(target: &str) -> wasmtime::Result<Config> {
         // of host functions.
         .max_wasm_stack(512 * 1024)
         .async_stack_size(1024 * 1024)
-        // Backtraces of traps name functions without address maps, which would be a tenth of the compiled code.
+        // Backtraces of traps name functions even without address maps. The maps would take a tenth of the compiled
+        // code.
         .generate_address_map(false)
         // Windows does not run code without unwind information.
         .native_unwind_info(target.contains("windows"))

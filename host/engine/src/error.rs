@@ -60,8 +60,9 @@ pub enum CodeError {
 }
 
 impl CodeError {
-    /// Whether the error counts as the component's fault, and not as that of the host or the system. A component that
-    /// needs too much time exceeds its CPU time; wall-clock time also passes on a busy machine.
+    /// Whether the error counts as the component's fault, and not as that of the host or the system.
+    /// [`TimedOut`](Self::TimedOut) does not count: wall-clock time also passes while a busy machine runs other
+    /// processes. A component that needs too much time exceeds its CPU time.
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::TooLarge(_)

@@ -34,7 +34,7 @@ pub const TARGET: &str = env!("PORTCULLIS_TARGET");
 /// pool of instances.
 pub const CALLS: u32 = 64;
 
-/// Maximum number of instances that are ready for a call. Each instance holds a slot of the pool.
+/// Maximum number of prepared instances, which wait for a call. Each instance holds a slot of the pool.
 pub const SPARES: u32 = 16;
 
 /// Maximum number of linear memories of one component. Each memory takes address space of the pool.

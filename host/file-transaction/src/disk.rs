@@ -1,4 +1,4 @@
-//! Single operations on the disk, such as renaming without replacing, exchanging names, and flushing.
+//! Single operations on the file system, such as renaming without replacing, exchanging two names, and flushing.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 
-/// The identity of a file, which changes when the file is written to.
+/// The identity of a file. A write to the file changes the identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Id {
     /// The inode. The number of the device is left out, because it may change when the system restarts.
@@ -36,7 +36,7 @@ impl Id {
     }
 }
 
-/// Without inodes, the time of writing stands for the identity.
+/// Where there are no inodes, the time of the last write takes the place of the inode.
 #[cfg(not(unix))]
 impl Id {
     fn new(size: u64, modified: io::Result<std::time::SystemTime>) -> io::Result<Self> {
@@ -144,7 +144,7 @@ fn keep_attributes(_: &File, _: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames within a directory. Fails where the new name exists: nothing is replaced.
+/// Renames within a directory. Fails if the new name exists, and then replaces nothing.
 pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     #[cfg(test)]
     crate::fault::step()?;
@@ -152,8 +152,8 @@ pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     if let Some(done) = rename_with_flags(dir, from, to, rustix::fs::RenameFlags::NOREPLACE) {
         return done;
     }
-    // The file system cannot rename without replacing. A hard link does not replace a file, and renaming a directory
-    // replaces an empty directory at most.
+    // This file system cannot rename without replacing. For a file, a hard link is made instead, which fails if the
+    // name exists. For a directory, a plain rename can at most replace an empty directory.
     if !dir.symlink_metadata(from)?.is_dir() {
         dir.hard_link(from, dir, to)?;
         #[cfg(test)]

@@ -4,14 +4,14 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a transaction failed. No change was made, except in the case of `NotUndone`. All paths are absolute, except in
+/// Why a transaction failed. No change remains, except in the case of `NotUndone`. All paths are absolute, except in
 /// `DirectoryGone`.
 #[derive(Debug, thiserror::Error)]
 pub enum TransactionError {
     /// A file or directory exists already, and stays as it is.
     #[error("`{}` exists already", .0.display())]
     Exists(PathBuf),
-    /// The file is not what was expected, and stays as it is.
+    /// The file is not as expected, and is not changed.
     #[error("`{}` {}", .0.display(), .1)]
     Unexpected(PathBuf, Obstacle),
     /// The changes were cancelled before they took effect.
@@ -23,9 +23,9 @@ pub enum TransactionError {
         second.display(), first.display()
     )]
     Overlap {
-        /// One of the paths.
+        /// The path that equals `second` or is a parent of `second`.
         first: PathBuf,
-        /// The other path.
+        /// The path that equals `first` or is beneath `first`.
         second: PathBuf,
     },
     /// The path has parts such as `..`, or is not UTF-8.

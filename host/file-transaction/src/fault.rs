@@ -1,4 +1,4 @@
-//! Faults for tests: the process is killed, or the disk fails, at a certain step.
+//! Simulated faults for tests: at a certain step, the process is killed or the disk is full.
 
 use std::cell::Cell;
 use std::io;

@@ -1,5 +1,5 @@
-//! A staged group of changes is completed by giving each file its name, or undone by restoring the previous files.
-//! After an interruption at any step, completing or undoing can start again: the files on the disk show what was done.
+//! Completes a staged group of changes by giving each file its name, or undoes the group by restoring the previous
+//! files. After an interruption at any step, both can start again, because the files on the disk show what was done.
 
 use std::io;
 use std::path::PathBuf;
@@ -24,31 +24,31 @@ pub struct Group {
 /// One file or directory of the group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The index of its directory.
+    /// The index of the directory in `Group::folders`.
     pub folder: usize,
-    /// The name that it gets.
+    /// The name that the file or directory gets.
     pub name: String,
-    /// The hidden name that it has until it gets `name`.
+    /// The hidden name that the file or directory has until it gets `name`.
     pub hidden: String,
     /// The identity of the file or directory under the hidden name.
     pub staged: Id,
-    /// The identity of the file that it replaces. `None`: the name must be new.
+    /// The identity of the file that is replaced. `None`: no file may have the name yet.
     pub old: Option<Id>,
-    /// The contents of a new directory; each directory stands before its contents. Empty for a file.
+    /// The contents of a new directory, with each inner directory before its own contents. Empty for a file.
     pub made: Vec<CreatedEntry>,
 }
 
 /// A file or directory inside a new directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreatedEntry {
-    /// Its path in the new directory.
+    /// The path in the new directory.
     pub path: String,
-    /// `None`: a directory.
+    /// The identity of a file. `None`: a directory.
     pub file: Option<Id>,
 }
 
 impl Record {
-    /// The name of the replaced file, where the file system cannot exchange names.
+    /// The name that the replaced file gets if the file system cannot exchange names.
     fn backup(&self) -> String {
         backup_of(&self.hidden)
     }
@@ -91,7 +91,8 @@ impl Group {
             return changed();
         }
         exchange(&folder.dir, &record.hidden, &record.name, &record.backup()).map_err(&failed)?;
-        // Check that no other file took the name before the exchange.
+        // Another program may have replaced the file after `current` was read. Check that the exchange replaced the old
+        // file.
         let replaced = self.replaced(record).map_err(&failed)?.map(|(_, id)| id);
         if replaced == Some(old) { Ok(()) } else { changed() }
     }
@@ -132,7 +133,7 @@ impl Group {
         if record.old.is_some() {
             let Some((name, _)) = self.replaced(record)? else { return Ok(()) };
             return match current == record.staged {
-                // Both are complete files: one rename replaces one by the other.
+                // The old file is complete, so one rename restores it in the place of the new file.
                 true => dir.rename(name, dir, &record.name),
                 false => Err(io::ErrorKind::ResourceBusy.into()),
             };
@@ -149,7 +150,7 @@ impl Group {
     /// Flushes the directories to the disk.
     pub fn sync(&self) {
         for folder in self.folders.iter().flatten() {
-            // If this fails, the names exist, and the system writes them later.
+            // If flushing fails, the new names are in place nevertheless, and the system writes them to the disk later.
             let _unsynced = sync(&folder.dir);
         }
     }

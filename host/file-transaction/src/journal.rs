@@ -1,8 +1,9 @@
 //! The journal of a transaction. After a process was killed, a later process reads the journal, and completes or undoes
 //! the transaction.
 //!
-//! A journal is one file, locked by the process that works on it, with a line of JSON for each step. The last complete
-//! line counts. Journals are in a folder of the host, so that a file of a repository cannot pass for a journal.
+//! A journal is one file with a line of JSON for each step. The process that works on the journal locks the file. The
+//! last complete line says which step was reached. Journals are in a folder of the host, so that a file in a repository
+//! cannot pass for a journal.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -34,7 +35,7 @@ pub enum Line {
     Begin {
         /// The directories of these files.
         folders: Vec<Directory>,
-        /// The index of the directory, and the name.
+        /// The hidden names, each with the index of its directory.
         hidden: Vec<(usize, String)>,
     },
     /// All files are written. From here on they get their names.
@@ -65,7 +66,8 @@ impl Journal {
         create_private_folder(folder)?;
         let path = folder.join(format!("{number:016x}.{EXTENSION}"));
         let file = {
-            // Until the new file is locked, another process could take it for the journal of a killed process.
+            // The folder is locked meanwhile, because until the new file is locked, another process could take the file
+            // for the journal of a killed process.
             let _folder = lock(&folder.join(".lock"))?;
             let file = File::options().append(true).create_new(true).open(&path)?;
             file.lock()?;
@@ -101,7 +103,7 @@ impl Journal {
         &self.path
     }
 
-    /// Removes the journal: there is nothing to complete or undo.
+    /// Removes the journal of a transaction of which nothing is left to complete or undo.
     #[expect(clippy::disallowed_methods, reason = "journals are this crate's own files")]
     pub fn end(self) {
         // If the journal cannot be removed, the next recovery finds nothing to do.
@@ -235,7 +237,7 @@ fn finish(group: &Group, last: Line, journal: &mut Journal) -> String {
     )
 }
 
-/// Opens a directory, if it is still the same one.
+/// Opens a directory. `None`: the directory cannot be opened or has another inode.
 fn open(directory: &Directory) -> Option<Folder> {
     let dir = Dir::open_ambient_dir(&directory.path, ambient_authority()).ok()?;
     let inode = Id::at(&dir, ".").ok()??.inode;

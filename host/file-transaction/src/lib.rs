@@ -1,10 +1,10 @@
 //! Changes several files together or not at all, even if the process is killed.
 //!
 //! A transaction has these steps. [`Plan::new`] checks the changes against the files on the disk. [`Plan::stage`]
-//! writes all new files under hidden names in their directories. [`Staged::commit`] gives its own name to each new
-//! file, and to each new directory as a whole. Only files that the plan replaces are replaced. If one name cannot be
-//! given, all changes are undone. A journal in a folder of the host records each step: after a process was killed,
-//! [`recover`] completes or undoes its transaction.
+//! writes all new files under hidden names in their directories. [`Staged::commit`] gives each new file its own name. A
+//! new directory gets its name together with all its contents. Only the files that the plan names are replaced. If one
+//! name cannot be given, all changes are undone. A journal in a folder of the host records each step. After a process
+//! was killed, [`recover`] reads the journal, and completes or undoes the transaction.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
@@ -53,7 +53,7 @@ pub struct Change {
 pub enum Expected {
     /// Nothing.
     Nothing,
-    /// Nothing, and this directory above it does not exist either: its absolute path.
+    /// Nothing. This directory above the path, given by its absolute path, must be missing, too.
     NewDirectory(PathBuf),
     /// A regular file; if a digest is given, with these contents (SHA-256 in hexadecimal).
     File(Option<String>),

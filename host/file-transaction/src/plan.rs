@@ -39,7 +39,7 @@ pub(crate) struct Entry {
 pub(crate) enum NewContent {
     /// A new file.
     File(Vec<u8>),
-    /// A file that replaces another file: the contents, and the open file to replace with its identity.
+    /// A file that replaces another file: the new contents, the open old file, and the identity of the old file.
     Instead(Vec<u8>, File, Id),
     /// A new directory with these files, by their paths in the directory, with `/` between names.
     Tree(BTreeMap<String, Vec<u8>>),
@@ -50,8 +50,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// A path is not plain, names its base or belongs to the host, two paths are equal or one is inside the other, a file
-    /// is not as expected, or the disk fails.
+    /// A path is not plain, names its base, or belongs to the host. Two paths are equal, or one is beneath the other. A
+    /// file is not as expected. The disk fails.
     pub fn new(mut changes: Vec<Change>) -> Result<Self, TransactionError> {
         changes.sort_by_cached_key(Change::full_path);
         for pair in changes.windows(2) {
@@ -91,7 +91,8 @@ impl Plan {
         let mut guard = change.guard.clone();
         let mut path = change.base_path;
         for (index, name) in parents.iter().enumerate() {
-            // Each directory is opened from the base, because a link may lead anywhere beneath the base.
+            // Each directory is opened from the base and not from its parent, because a symbolic link may lead to any
+            // place beneath the base.
             let inner = parents[..=index].iter().collect::<PathBuf>();
             match absent(open_dir(&change.base, &change.guard, &inner)).map_err(&failed)? {
                 Some(_) if change.expected.is_new(&path.join(name)) => {
@@ -150,7 +151,7 @@ impl Plan {
 }
 
 impl Expected {
-    /// Whether this directory must not be there.
+    /// Whether this directory must not exist yet.
     fn is_new(&self, directory: &Path) -> bool {
         matches!(self, Self::NewDirectory(new) if new == directory)
     }
@@ -225,7 +226,8 @@ fn plan_file(
     if let Some(obstacle) = forbids_replacing(&file).map_err(&failed)? {
         return unexpected(obstacle);
     }
-    // A later write changes the time of the last write, and with it the identity.
+    // The identity is taken before the contents are checked: a later write changes the identity, and `Group::complete`
+    // notices it.
     let id = Id::of(&file).map_err(&failed)?;
     if let Some(digest) = digest
         && portcullis_checked_files::digest_of(&file).map_err(&failed)? != digest
@@ -241,7 +243,7 @@ fn forbids_replacing(file: &File) -> io::Result<Option<Obstacle>> {
     use std::os::unix::fs::MetadataExt;
     let found = file.metadata()?;
     Ok(match (found.nlink(), found.mode() & 0o222) {
-        // The superuser could open the file for writing, although its mode forbids writing.
+        // The mode is checked, because the superuser can open a file for writing although its mode forbids writing.
         (_, 0) => Some(Obstacle::ReadOnly),
         (0 | 1, _) => None,
         _ => Some(Obstacle::HardLinks),

@@ -12,7 +12,7 @@ use crate::journal::{Journal, Line};
 use crate::plan::{Entry, Folder, NewContent, Plan, directories};
 use crate::{HIDDEN, TransactionError};
 
-/// A group of changes that was written under hidden names. Dropping it removes the files with hidden names.
+/// A group of changes that was written under hidden names. Dropping this value removes the files with hidden names.
 pub struct Staged {
     group: Group,
     journal: Option<Journal>,
@@ -76,11 +76,12 @@ impl Staged {
         journal.add(&Line::commit(&self.group)).map_err(failed)?;
         let Err(error) = self.group.complete() else {
             self.group.sync();
-            // If this line is missing, the next recovery finds that all is done.
+            // If this line is missing, the next recovery finds that all files have their names.
             let _unwritten = journal.add(&Line::Done);
             return Ok(());
         };
-        // If this line is missing and the process is killed, the changes are completed and not undone.
+        // If this line is missing and the process is killed, the next recovery completes the changes and does not undo
+        // them.
         let _unwritten = journal.add(&Line::Undo);
         let not_undone = self.group.undo();
         if not_undone.is_empty() {

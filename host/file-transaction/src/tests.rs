@@ -309,7 +309,8 @@ fn a_transaction_killed_at_any_step_is_completed_or_undone() {
 #[test]
 fn a_recovery_that_was_killed_is_completed_by_the_next_one() {
     let (before, after) = before_and_after();
-    // One journal whose group has to be finished, and one whose group has to be undone.
+    // In the first round, the group can be completed. In the second round, a file has the name `z`, so the group is
+    // undone.
     for in_the_way in [None, Some("z")] {
         for step in 0.. {
             let place = Place::new();
@@ -356,7 +357,7 @@ fn what_was_changed_after_an_interruption_stays() {
     fault::after(5, Fault::Killed);
     let work = std::panic::AssertUnwindSafe(|| staged.commit());
     assert!(std::panic::catch_unwind(work).is_err() && fault::end());
-    // The user continues to work: changes one file of the transaction, and makes other files.
+    // The user continues to work, changes one file of the transaction, and makes other files.
     place.put("a", "mine now");
     place.put("d/mine", "mine");
     place.put("z", "mine as well");

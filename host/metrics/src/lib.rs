@@ -16,8 +16,8 @@ use prometheus_client::registry::{Registry, Unit};
 /// The media type of [`Metrics::text`].
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds of the histogram of durations, in seconds: from the time of a trivial call to more than the default
-/// limit of a task.
+/// Upper bounds of the histogram of durations, in seconds: from the duration of a trivial call to more than the default
+/// time limit of a task.
 const DURATION_BUCKETS_SECONDS: [f64; 12] =
     [0.000_1, 0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0];
 
@@ -81,7 +81,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts a record.
+    /// Counts a record of the audit, if the record is an ask or the end of a call.
     pub fn count(&self, record: &Record) {
         let plugin = record.plugin.clone();
         match &record.event {

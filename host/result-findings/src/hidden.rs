@@ -1,20 +1,22 @@
-//! Text that a person does not see and a model reads.
+//! Finds text that a person does not see and a model reads.
 
 use crate::{Kind, Rule};
 
-/// Minimum number of invisible characters in a row that count as hidden text. Persian and emoji need one at a time.
+/// Minimum number of invisible characters in a row that count as hidden text. Persian text and emoji contain single
+/// invisible characters.
 const MIN_INVISIBLE: usize = 6;
 
-/// Minimum number of variation selectors in a row that count as hidden text. An ordinary character has at most one.
+/// Minimum number of variation selectors in a row that count as hidden text. An ordinary character is followed by at
+/// most one variation selector.
 const MIN_SELECTORS: usize = 3;
 
-/// The black flag. With tags after it, it is the flag of a region, such as Scotland.
+/// The black flag. With Unicode tags after it, the character shows the flag of a region, such as Scotland.
 const BLACK_FLAG: char = '\u{1f3f4}';
 
-/// The tag that ends the flag of a region.
+/// The Unicode tag that ends the flag of a region.
 const CANCEL_TAG: char = '\u{e007f}';
 
-/// Maximum number of tags of a region's flag, with [`CANCEL_TAG`].
+/// Maximum number of Unicode tags in a region's flag, including [`CANCEL_TAG`].
 const MAX_FLAG: usize = 7;
 
 /// The rules that match a text.
@@ -54,7 +56,7 @@ fn has_run(text: &str, length: usize, is_one: impl Fn(char) -> bool) -> bool {
     })
 }
 
-/// Whether a text has tags that are not part of a flag.
+/// Whether a text has Unicode tags that are not part of a flag.
 fn has_tags(text: &str) -> bool {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -79,7 +81,7 @@ fn has_tags(text: &str) -> bool {
 fn conceals(text: &str) -> bool {
     text.split("\u{1b}[").skip(1).any(|rest| {
         let parameters = rest.split_once('m').map_or("", |(parameters, _)| parameters);
-        // After 38 and 48, numbers name a colour.
+        // The numbers after 38 or 48 name a colour, so that an 8 among them conceals nothing.
         let is_colour = parameters.contains("38;") || parameters.contains("48;");
         parameters.len() < 20 && !is_colour && parameters.split(';').any(|one| one == "8")
     })

@@ -1,4 +1,4 @@
-//! Instructions aimed at a model, by phrases that are rare in ordinary text.
+//! Finds instructions aimed at a model, by phrases that are rare in ordinary text.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use crate::hidden::{is_invisible, is_tag};
 use crate::{Kind, Rule};
 
 /// The rules: their names and phrases as regular expressions. A space stands for white space or marks of emphasis (`*`,
-/// `_`), and ` ?` for optional white space. Letters match in both cases.
+/// `_`), and ` ?` for optional white space. Upper and lower case count as equal.
 const PHRASES: &[(&str, &str)] = &[
     (
         "ignore-instructions",
@@ -46,13 +46,14 @@ const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "important-tag",
-        // Attacks by descriptions of tools use this tag. The text between the tags speaks of the user or of calls.
+        // Tool poisoning attacks use this tag in descriptions of tools. The text between the tags mentions the user or
+        // calls.
         r"<important>[^<]*\b(?:before (?:using|calling) (?:this|any)|do not mention|don't mention|the user)\b[^<]*</important>",
     ),
 ];
 
 static ALL: LazyLock<RegexSet> = LazyLock::new(|| {
-    // Text in JSON has its line ends escaped.
+    // In JSON, line ends are escaped: an escaped line end counts as white space.
     let spaced = |(_, phrase): &(&str, &str)| {
         let phrase = phrase.replace(" ?", "(?:[ \\t\\r\\n]|\\\\[nrt])*");
         let phrase = spaces(&phrase);
@@ -61,7 +62,7 @@ static ALL: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new(PHRASES.iter().map(spaced)).expect("the phrases are valid")
 });
 
-/// The pattern, with white space or marks of emphasis for each space outside of character classes.
+/// Replaces each space outside of character classes by a pattern for white space or marks of emphasis.
 fn spaces(pattern: &str) -> String {
     let mut spaced = String::with_capacity(pattern.len() * 2);
     let mut is_class = false;
@@ -90,8 +91,8 @@ pub(crate) fn rules_in(text: &str) -> Vec<Rule> {
     matched.map(|index| Rule { kind: Kind::Instructions, name: PHRASES[index].0 }).collect()
 }
 
-/// The text as a model reads it: without invisible characters between letters, and with tags as the ASCII characters
-/// that they stand for.
+/// The text as a model reads it: without invisible characters, and with Unicode tags as the ASCII characters that they
+/// stand for.
 fn shown_to_models(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || !text.contains(|c| is_invisible(c) || is_tag(c)) {
         return text.into();

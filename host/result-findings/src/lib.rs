@@ -3,8 +3,8 @@
 //! A mark is a member of the result's `_meta` ([`KEY`]). Everything else in the result stays as it is. The mark says
 //! which rules matched and where, and never what the text is.
 //!
-//! The rules are conservative: they know forms, such as the form of a provider's tokens, and a text that fits no form is
-//! not found. A result without a mark can therefore still have secrets, hidden text or instructions.
+//! The rules are conservative: each rule finds texts of a known form, such as the form of a provider's tokens. A
+//! secret, hidden text or an instruction of another form is not found, and the result then has no mark.
 
 mod hidden;
 mod instructions;
@@ -18,7 +18,8 @@ use serde_json::Value;
 /// The member of a result's `_meta` that has the findings.
 pub const KEY: &str = "portcullis/findings";
 
-/// Maximum length of a place in bytes, before escaping. A member that does not fit is left out of the place.
+/// Maximum length of a place (a JSON pointer into a result) in bytes, before escaping. A member that does not fit is
+/// left out of the place.
 const MAX_PLACE: usize = 200;
 
 /// What kind of text a rule finds.
@@ -33,7 +34,7 @@ pub enum Kind {
     Instructions,
 }
 
-/// A rule.
+/// The kind and the name of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rule {
     kind: Kind,
@@ -47,15 +48,15 @@ pub struct Finding {
     pub kind: Kind,
     /// The name of the rule.
     pub rule: &'static str,
-    /// The place of the first text that the rule matched: a JSON pointer into the result, which lacks members if it is
-    /// too long.
+    /// The place of the first text that the rule matched, as a JSON pointer into the result. A pointer that would be
+    /// too long lacks members.
     pub at: String,
     /// The number of texts that the rule matched.
     pub texts: usize,
 }
 
-/// Marks a result with what is found in it. Returns the findings, in the order of their rules' names. A mark that the
-/// server itself has put there is removed, because only the host makes marks.
+/// Marks a result with what is found in it. Returns the findings, in the order of their rules' names. A mark from the
+/// server itself is removed, because only the host may mark results.
 pub fn mark(result: &mut Value) -> Vec<Finding> {
     let findings = find(result);
     let Some(result) = result.as_object_mut() else { return findings };
@@ -74,8 +75,8 @@ pub fn mark(result: &mut Value) -> Vec<Finding> {
     findings
 }
 
-/// Finds secrets, hidden text and instructions in all texts of a result: values and names of members, except in
-/// `_meta`, and except base64 of images, sounds and binary resources.
+/// Finds secrets, hidden text and instructions in all texts of a result. The texts are the values and the names of
+/// members. `_meta` is skipped, and so is the base64 of images, audio and binary resources.
 pub fn find(result: &Value) -> Vec<Finding> {
     let mut search = Search { place: String::new(), found: BTreeMap::new() };
     search.value(result);
@@ -112,7 +113,7 @@ impl Search {
         }
     }
 
-    /// Does `work` at a member or item of the current value.
+    /// Makes a member or item of the current value the place, calls `work`, and restores the place.
     fn within(&mut self, name: &str, work: impl FnOnce(&mut Self)) {
         let length = self.place.len();
         if length + name.len() < MAX_PLACE {
@@ -135,7 +136,7 @@ impl Search {
     }
 }
 
-/// Whether a member is the base64 of an image, a sound or a binary resource, as MCP has them.
+/// Whether a member holds the base64 of an image, audio or a binary resource of MCP.
 fn is_binary(holder: &Value, name: &str) -> bool {
     match name {
         "data" => matches!(holder["type"].as_str(), Some("image" | "audio")),

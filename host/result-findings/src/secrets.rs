@@ -1,4 +1,4 @@
-//! Secrets, by the forms that their issuers publish.
+//! Finds secrets, by the forms that their issuers publish.
 
 use std::sync::LazyLock;
 
@@ -44,7 +44,7 @@ static EACH: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     FORMS.iter().map(form).collect()
 });
 
-/// A pattern whose word boundaries and white space are those of ASCII.
+/// The pattern, with word boundaries and white space limited to ASCII.
 fn ascii(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)").replace(r"\s", r"[ \t\r\n]")
 }
@@ -58,8 +58,8 @@ pub(crate) fn rules_in(text: &str) -> Vec<Rule> {
     matched.map(|index| Rule { kind: Kind::Secret, name: FORMS[index].0 }).collect()
 }
 
-/// Whether a match is an example and no secret: it says so, or its last 16 bytes have few different values, as in
-/// `ghp_xxxxxxxx…`.
+/// Whether a match is an example and not a secret: the match has a word such as `example`, or its last 16 bytes have
+/// fewer than six different values, as in `ghp_xxxxxxxx…`.
 fn is_made_up(found: &str) -> bool {
     let lower = found.to_ascii_lowercase();
     let says_so =

@@ -1,4 +1,4 @@
-//! Tests of the rules: what each has to find, and ordinary text in which none finds anything.
+//! Tests of the rules: texts that each rule has to find, and ordinary texts that no rule may match.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn rules(text: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// Different letters and digits, so that no real secret stands in this file.
+/// Varied letters and digits, as the random part of a made-up secret: this file contains no real secret.
 fn made(length: usize) -> String {
     "aB3dE5gH7jK9mN2pQ4sT6vW8yZ".chars().cycle().take(length).collect()
 }
@@ -218,7 +218,7 @@ fn a_mark_says_where_and_changes_nothing_else() {
     assert_eq!(same.to_string(), result.to_string());
     assert!(!marked["_meta"].to_string().contains(&secret));
 
-    // A member's name is a text, too.
+    // The name of a member is searched, too.
     let named = json!({ "structuredContent": { "a/b~c": { secret: 1 } } });
     assert_eq!(
         find(&named)[0].at,

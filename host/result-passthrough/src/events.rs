@@ -83,14 +83,14 @@ impl Events {
     }
 }
 
-/// The end of the last complete event, after its empty line.
+/// The offset after the empty line of the last complete event. 0: no event is complete.
 fn end_of_events(bytes: &[u8]) -> usize {
     let plain = memmem::rfind(bytes, b"\n\n").map_or(0, |at| at + 2);
     let with_return = memmem::rfind(bytes, b"\n\r\n").map_or(0, |at| at + 3);
     plain.max(with_return)
 }
 
-/// The end of the first event. `None`: the event is not complete.
+/// The offset after the empty line of the first event. `None`: the event is not complete.
 fn end_of_event(bytes: &[u8]) -> Option<usize> {
     let plain = memmem::find(bytes, b"\n\n").map(|at| at + 2);
     let with_return = memmem::find(bytes, b"\n\r\n").map(|at| at + 3);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::PassthroughKey;
 
 impl PassthroughKey {
-    /// A message as JSON, with the wrapped result in the place of its result.
+    /// A message as JSON. If the message carries a wrapped result, that result replaces the typed result.
     ///
     /// # Errors
     ///
@@ -22,7 +22,7 @@ impl PassthroughKey {
         }
     }
 
-    /// Takes the wrapped result out of a result. `None`: there is none.
+    /// Takes the wrapped result out of a typed result. `None`: the typed result carries no wrapped result.
     fn take(&self, result: &mut ServerResult) -> Option<Value> {
         if let ServerResult::CustomResult(result) = result {
             return result.0.get_mut("_meta")?.as_object_mut()?.remove(self.key());

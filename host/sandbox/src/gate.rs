@@ -43,7 +43,7 @@ pub trait Ask {
     fn subject(&self) -> String;
 
     /// The lines of `[plugins.NAME.grants.CAPABILITY]` that allow this ask and everything that the present grant
-    /// allows. `granted` is that grant; `None`: there is none yet.
+    /// allows. `granted` is the present grant. `None`: nothing is granted yet.
     fn remedy(&self, granted: Option<&Self::Grant>) -> String;
 }
 
@@ -383,8 +383,8 @@ impl Gate {
         }
     }
 
-    /// Records a refusal and logs it for the operator. Of the refusals of a call that the audit only counts, the first
-    /// is logged, with a note, and the others are not.
+    /// Records a refusal and logs it for the operator. If a call has very many refusals, the audit only counts the
+    /// later ones. The first counted refusal is logged with a note, and the others are not logged.
     fn refuse<A: Ask>(&self, ask: &A, outcome: Option<&str>, reason: Reason) -> Denied {
         let subject = ask.subject();
         let recorded =

@@ -10,7 +10,7 @@ pub fn plain(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_deceptive(*c)).collect()
 }
 
-/// As [`plain`], on one line. From a text of more than `max` characters, the first `max` remain, followed by `…`.
+/// Like [`plain`], on one line. A text of more than `max` characters is cut to `max` characters, followed by `…`.
 pub fn line(text: &str, max: usize) -> String {
     let flat = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match flat.char_indices().nth(max) {
@@ -19,8 +19,8 @@ pub fn line(text: &str, max: usize) -> String {
     }
 }
 
-/// Replaces the characters that [`plain`] removes by escapes, such as `\u{1b}`: a reader sees them, and they have no
-/// effect. Line feeds and tabs stay.
+/// Replaces the characters that [`plain`] removes by escapes, such as `\u{1b}`. A reader sees the escapes, and they do
+/// not control the terminal. Line feeds and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let deceives = |c: char| !matches!(c, '\n' | '\t') && is_deceptive(c);
     if !text.contains(deceives) {
@@ -37,8 +37,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// As [`visible`], on one line. From a text of more than `max` characters, the first `max` remain, followed by `…`.
-/// An escape counts as one character.
+/// Like [`visible`], on one line. A text of more than `max` characters is cut to `max` characters, followed by `…`. An
+/// escape counts as one character.
 pub fn visible_line(text: &str, max: usize) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match flat.char_indices().nth(max) {
@@ -47,8 +47,8 @@ pub fn visible_line(text: &str, max: usize) -> String {
     }
 }
 
-/// Replaces tabs and the characters that [`plain`] removes by JSON escapes. The data stays the same. Only JSON that has
-/// tabs or carriage returns between its tokens becomes invalid.
+/// Replaces tabs and the characters that [`plain`] removes by JSON escapes. The values in the JSON stay the same. Only
+/// JSON with tabs or carriage returns between its tokens becomes invalid.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     let deceives = |c: char| c != '\n' && is_deceptive(c);
     if !json.contains(deceives) {
@@ -85,7 +85,7 @@ pub fn is_deceptive(c: char) -> bool {
             | '\u{2060}'..='\u{206f}'
             // Byte order mark, interlinear annotation characters.
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            // Tags, and the variation selectors supplement.
+            // Unicode tags, and the variation selectors supplement.
             | '\u{e0000}'..='\u{e0fff}')
 }
 

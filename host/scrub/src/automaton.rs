@@ -5,24 +5,24 @@ use std::collections::VecDeque;
 /// A state: the number of a node. Node 0 is the root: no part of a needle has been read.
 pub(crate) type State = u32;
 
-/// A node of the tree of needles, whose children are a linked list: `child` is the first child of this node, and `next`
-/// is the next child of the same parent.
+/// A node of the trie of needles. The children of a node are a linked list: `child` is the first child of this node,
+/// and `next` is the next child of the same parent.
 #[derive(Clone, Copy, Default)]
 struct Node {
     byte: u8,
     child: State,
     next: State,
-    /// The node of the longest proper suffix of this node's text that is a prefix of a needle.
+    /// The failure link: the node of the longest proper suffix of this node's text that is a prefix of a needle.
     shorter: State,
     depth: u32,
     /// Length of the longest needle that ends here. 0: no needle ends here.
     ends: u32,
 }
 
-/// The needles. Bytes that [`fold`] maps to one byte count as equal.
+/// The automaton of Aho and Corasick for the needles. Bytes that [`fold`] maps to the same byte count as equal.
 pub(crate) struct Automaton {
     nodes: Vec<Node>,
-    /// The children of the root, by their byte: most bytes of a text are looked up here.
+    /// The children of the root, by their byte. They are in a table, because most bytes of a text are looked up here.
     root_children: Box<[State; 256]>,
 }
 
@@ -78,7 +78,7 @@ impl Automaton {
         None
     }
 
-    /// Computes `shorter` for each node, in the order of their distance from the root.
+    /// Computes `shorter` and completes `ends` for each node, in breadth-first order.
     fn link(&mut self) {
         let mut queue = VecDeque::from([0]);
         while let Some(parent) = queue.pop_front() {
@@ -123,8 +123,8 @@ impl Automaton {
     }
 }
 
-/// Maps all bytes that count as equal to one byte: letters lose their case, the two alphabets of base64 become one, and
-/// a space becomes `+`, because HTML forms encode a space as `+`.
+/// Maps all bytes that count as equal to one byte. Letters become lower case. `-` and `_` of base64url become `+` and
+/// `/` of base64. A space becomes `+`, because HTML forms encode a space as `+`.
 pub(crate) fn fold(byte: u8) -> u8 {
     match byte {
         b'-' | b' ' => b'+',

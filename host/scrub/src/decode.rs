@@ -5,7 +5,7 @@
 pub(crate) enum Reading {
     /// Each byte stands for itself.
     Plain,
-    /// Line ends and zero bytes are left out: base64 in lines, UTF-16.
+    /// Line ends and zero bytes are left out, for base64 in lines and for UTF-16.
     Joined,
     /// `%41` (URLs, forms).
     Percent,
@@ -31,7 +31,7 @@ pub(crate) enum Token {
     Unknown,
 }
 
-/// Longest character reference that is read, in bytes.
+/// Maximum length of a character reference that is decoded, in bytes.
 const MAX_REFERENCE_BYTES: usize = 12;
 
 /// HTML names of ASCII characters.
@@ -100,7 +100,8 @@ enum Escape {
 
 fn character(code: u32, length: usize) -> Token {
     let mut bytes = [0; 4];
-    // A percent escape, which has three bytes, stands for one byte. Other escapes name characters: these become UTF-8.
+    // A percent escape, which has three bytes, stands for one byte. Any other escape stands for a character, which
+    // becomes UTF-8.
     let written = match (char::from_u32(code), u8::try_from(code)) {
         (_, Ok(byte)) if length == 3 => {
             bytes[0] = byte;

@@ -7,8 +7,8 @@
 //! - as it is, in upper or lower case,
 //! - in hexadecimal,
 //! - in base64 and base64url, with and without padding, at each of the three alignments within longer text,
-//! - in each of these forms if some or all characters are percent-encoded, or written with the escapes of JSON and
-//!   JavaScript, or with the character references of HTML; if the form is broken into lines; and if it is in UTF-16.
+//! - in each of these forms, with some or all characters percent-encoded, written as escapes of JSON or JavaScript, or
+//!   written as character references of HTML, and in each of these forms, broken into lines or in UTF-16.
 //!
 //! A [`Scrub`] does not find a secret that was encoded in another way or twice, compressed, encrypted, reversed, or
 //! interrupted by other text.
@@ -32,7 +32,7 @@ pub use stream::Stream;
 /// Length in bytes of the longest usual escape of one byte: `\u0041`.
 const ESCAPE_BYTES: usize = 6;
 
-/// Shortest encoded form of a secret that is searched for, in bytes: shorter ones would be found in any text.
+/// Shortest encoded form of a secret that is searched for, in bytes. Shorter forms occur in ordinary text.
 const MIN_ENCODED_BYTES: usize = 8;
 
 /// The secrets to remove.
@@ -43,8 +43,8 @@ pub struct Scrub {
 }
 
 impl Scrub {
-    /// Removes these values. An empty value is ignored. A short value is also removed from the middle of words.
-    /// [`secret_parts`] finds the secrets in the value of a header.
+    /// A value of this type that removes these secrets. An empty secret is ignored. A short value is also removed from
+    /// the middle of words. [`secret_parts`] finds the secrets in the value of a header.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut needles = Vec::new();
         let mut longest = 0;

@@ -5,7 +5,7 @@ use std::fmt;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// Shortest part of a header's value that counts as a secret, in bytes. A shorter one would be found in ordinary text.
+/// Shortest part of a header's value that counts as a secret, in bytes. Shorter parts occur in ordinary text.
 pub const MIN_SECRET_BYTES: usize = 8;
 
 /// Names of HTTP authentication schemes, in lower case, from IANA's registry and of widely used services.
@@ -49,7 +49,7 @@ impl std::error::Error for TooShort {}
 ///
 /// - the text after the first word (`X` of `Bearer X`), and the whole value unless the first word is a known scheme,
 /// - each value in a list (`X` and `Y` of `a=X; b="Y"`),
-/// - for `Basic`: the decoded user name and password, and the password alone; the user name instead if the password is
+/// - for `Basic`: the decoded text `USER:PASSWORD`, and the password alone, or the user name alone if the password is
 ///   shorter than [`MIN_SECRET_BYTES`],
 /// - for other schemes: the text after the first `:`.
 ///
@@ -85,7 +85,7 @@ pub fn secret_parts(value: &str) -> Result<Vec<String>, TooShort> {
         if user.len().max(password.len()) < MIN_SECRET_BYTES {
             return Err(TooShort);
         }
-        // Some services take a key as the user's name, with a meaningless password.
+        // Some services expect an API key as the user name, with a meaningless password.
         parts.extend([&*decoded, if password.len() < MIN_SECRET_BYTES { user } else { password }]);
     } else if let Some((_, key)) = credentials.split_once(':') {
         parts.push(key);

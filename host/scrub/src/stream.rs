@@ -8,12 +8,12 @@ use crate::Scrub;
 use crate::automaton::{State, fold};
 use crate::decode::{Reading, Token, token};
 
-/// At the end of a stream, at least this many bytes of a secret's beginning count as the secret, because a server may
-/// cut off its answer.
+/// At the end of a stream, the beginning of a secret is removed if it has at least this many bytes, because a server
+/// may cut off its answer.
 const MIN_CUT_OFF_BYTES: usize = 8;
 
-/// Number of bytes that may stay in the buffer after they were returned. More may stay while they are at most half
-/// of the buffer.
+/// Number of bytes that may stay in the buffer after they were returned. More of them may stay while they are at most
+/// half of the buffer.
 const SLACK_BYTES: usize = 64 * 1024;
 
 /// Removes secrets from a stream of bytes. Positions are counted from the beginning of the stream.
@@ -28,13 +28,13 @@ pub struct Stream {
     readers: [Reader; Reading::ALL.len()],
 }
 
-/// The stream, decoded in one way.
+/// Decodes the stream in one way, and finds secrets in the decoded bytes.
 struct Reader {
     reading: Reading,
     /// The position of the first byte that is not decoded yet.
     at: usize,
     state: State,
-    /// The position of each of the last decoded bytes that are the beginning of a needle.
+    /// The positions of the last decoded bytes, as far as these bytes are the beginning of a needle.
     starts: VecDeque<usize>,
     /// The positions of secrets, in order.
     found: VecDeque<Range<usize>>,
@@ -155,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// The position from which on bytes may be part of a secret.
+    /// The position of the first byte that may be part of a secret. All bytes before it are decided.
     fn undecided(&self) -> usize {
         self.starts.front().copied().unwrap_or(self.at).min(self.at)
     }

@@ -221,7 +221,7 @@ proptest! {
         ], 0..40),
         pieces in pieces(),
     ) {
-        // A piece that begins with 0xfe is a part of the secret.
+        // A piece that begins with 0xfe stands for a part of the secret.
         let text: Vec<u8> = text.into_iter().flat_map(|piece| match piece[..] {
             [0xfe, from, to] => {
                 let (from, to) = (usize::from(from), usize::from(to));

@@ -8,11 +8,11 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 /// Maximum length of a line in bytes.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// A line of the input, without its end.
+/// A line of the input, without its line feed.
 pub(crate) enum InputLine {
     /// The line.
     Text(Vec<u8>),
-    /// The line has more than [`MAX_LINE`] bytes. The outline has the id of the message, if it was found.
+    /// The line has more than [`MAX_LINE`] bytes. The outline has the id of the message, if the id was found.
     TooLong(Box<Outline>),
 }
 
@@ -32,8 +32,8 @@ impl<R: AsyncRead + Unpin> Input<R> {
         Self { from, partial: Vec::new(), skipped: None }
     }
 
-    /// The next line. `None`: the input has ended. A last line without a line feed is incomplete and is dropped. If the
-    /// future is dropped, nothing is lost: the next call continues.
+    /// The next line. `None`: the input has ended. A last line without a line feed is incomplete and is dropped. The
+    /// future is cancel safe: after it was dropped, the next call continues with the same line.
     pub(crate) async fn next(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let chunk = self.from.fill_buf().await?;

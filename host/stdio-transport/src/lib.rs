@@ -58,9 +58,11 @@ pub struct StdioTransport<R, W> {
     output: Arc<Mutex<W>>,
     raw: PassthroughKey,
     ends: EndSignals,
-    /// Whether a request has arrived. rmcp would end the session at a notification before the first request.
+    /// Whether a request has arrived. Messages before the first request are dropped, because rmcp would end the session
+    /// at a notification before it.
     has_request: bool,
-    /// The unanswered requests with their sizes in bytes. rmcp would answer only one of two requests with the same id.
+    /// The unanswered requests with their sizes in bytes. A second request with the same id is refused, because rmcp
+    /// would answer only one of the two.
     open: HashMap<RequestId, usize>,
     /// The sizes of all unanswered requests together.
     open_bytes: usize,

@@ -68,7 +68,7 @@ pub(crate) fn read(line: &InputLine) -> Read {
 
 fn error_code(excess: Excess) -> ErrorCode {
     match excess {
-        // The JSON parser has the same depth limit, and gives this code to short lines, which are not scanned.
+        // Short lines are not scanned: the JSON parser, whose depth limit is the same, refuses them with this code.
         Excess::Depth => ErrorCode::PARSE_ERROR,
         Excess::Units { .. } => ErrorCode::INVALID_REQUEST,
     }

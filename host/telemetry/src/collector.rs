@@ -1,5 +1,5 @@
-//! The HTTP client of the exporters. It has the TLS configuration of all outgoing requests, and only the threads of the
-//! exporters use it.
+//! The HTTP client of the exporters. The client has the TLS configuration of all outgoing requests of the host. Only
+//! the threads of the exporters use the client.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ const MAX_RESPONSE: usize = 64 << 10;
 /// Why the HTTP client cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The runtime of the connection cannot be started.
+    /// The tokio runtime of the client cannot be started.
     #[error("starting its runtime")]
     Runtime(#[source] std::io::Error),
     /// The system's certificates cannot be read.
@@ -29,7 +29,7 @@ pub enum ClientError {
     Client(#[source] reqwest::Error),
 }
 
-/// Why a request failed. Its text contains nothing that the collector wrote.
+/// Why a request failed. The text of the error contains nothing that the collector wrote.
 #[derive(Debug, thiserror::Error)]
 enum SendError {
     #[error("the collector cannot be reached")]
@@ -74,7 +74,7 @@ impl Collector {
             portcullis_egress::tls_config().map_err(|error| ClientError::Tls(error.to_string()))?;
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
-            // Headers with secrets go to the configured address only.
+            // Headers with secrets go to the configured address only, so no redirect is followed.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .timeout(REQUEST_TIME)
@@ -88,8 +88,8 @@ impl Collector {
     async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, SendError> {
         let (parts, body) = request.into_parts();
         let mut builder = self.client.request(parts.method, parts.uri.to_string());
-        // Other headers of the exporter are from the environment, and may be meant for another collector than the
-        // configured one.
+        // The exporter takes its other headers from the environment. They may be meant for another collector than the
+        // configured one, and are not sent.
         if let Some(value) = parts.headers.get(CONTENT_TYPE) {
             builder = builder.header(CONTENT_TYPE, value);
         }

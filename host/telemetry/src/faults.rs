@@ -1,4 +1,5 @@
-//! Warnings about a collector that does not accept data: one at once, and then at most one a minute with a count.
+//! Limits the warnings about a collector that does not accept data: the first fault is reported at once. After it, at
+//! most one warning a minute reports the number of further faults.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

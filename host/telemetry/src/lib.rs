@@ -1,7 +1,7 @@
 //! Sends a span and a log record of each call to an OpenTelemetry collector, by OTLP over HTTP.
 //!
-//! Only spans and events with the target [`TARGET`] are sent. The host makes them from names, outcomes, durations and
-//! ids. Lines of the log may quote arguments, so they are not sent.
+//! Only spans and events with the target [`TARGET`] are sent. The host makes these spans and events from names,
+//! outcomes, durations and ids. Lines of the log are not sent, because they may quote arguments.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests have a collector"))]
 
@@ -117,7 +117,8 @@ impl Telemetry {
             layers.push(WithRemoteParent(layer).with_filter(of_call).boxed());
         }
         if let Some(provider) = &self.logs {
-            // Spans pass this filter, too: the core makes the event of a call only if the call has a span.
+            // This filter also lets spans pass: the core makes the event of a call only if the span of the call is
+            // enabled.
             let of_call = filter_fn(|metadata| metadata.target() == TARGET);
             let layer = OpenTelemetryTracingBridge::new(provider);
             layers.push(layer.with_filter(of_call).boxed());
@@ -128,14 +129,15 @@ impl Telemetry {
     /// Sends the remaining data, for at most [`END_TIME`]. Data that the collector has not accepted by then are lost.
     pub fn end(&self) {
         let until = Instant::now() + END_TIME;
-        // Half of the time is left for the logs. A failure was reported when the request failed.
+        // Half of the time is left for the logs. The results are ignored, because a failed request was reported when it
+        // failed.
         let _sent = self.traces.as_ref().map(|traces| traces.shutdown_with_timeout(END_TIME / 2));
         let left = until.saturating_duration_since(Instant::now());
         let _sent = self.logs.as_ref().map(|logs| logs.shutdown_with_timeout(left));
     }
 }
 
-/// The OpenTelemetry resource of this process, with `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
+/// The OpenTelemetry resource of this process, from `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
 fn resource() -> Resource {
     let found = Resource::builder().build();
     let name = found.get(&Key::from_static_str("service.name"));

@@ -6,7 +6,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderName, Invali
 use portcullis_egress::{Secret, SecretError};
 use reqwest::Url;
 
-/// Why telemetry cannot be set up. Its text contains no value of a header.
+/// Why telemetry cannot be set up. The text of the error contains no value of a header.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The address is not an http or https URL, or has a user, a password, a query or a fragment.
@@ -169,7 +169,8 @@ impl Settings {
     }
 }
 
-/// The text with each `%XX` replaced by its byte. `None`: a `%` has no two digits, or the result is not UTF-8.
+/// The text with each `%XX` replaced by its byte. `None`: a `%` is not followed by two hexadecimal digits, or the
+/// result is not UTF-8.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::new();

@@ -1,4 +1,5 @@
-//! The settings of the bundled plugins: their manifests name the settings, and the default configuration has the values.
+//! Makes the section about the settings of bundled plugins: their manifests name the settings, and the default
+//! configuration has the values.
 
 use portcullis_core::config::DEFAULT;
 use serde_json::Value;

@@ -371,7 +371,8 @@ fn batch_export(state: &State, arguments: &Value) -> Value {
 }
 
 /// `GetAssetDependencies` and `GetAssetReferences`: they accept only object paths. They answer with object paths of
-/// assets that the registry knows, and with names of other packages. Asking for hard and soft at once finds nothing.
+/// assets that the registry knows, and with names of other packages. Asking for hard and soft dependencies at once
+/// finds nothing.
 fn relations(state: &State, tool: &str, arguments: &Value) -> Value {
     let (list, which) = match tool {
         "get_asset_dependencies" => ("dependencies", "Dependencies"),

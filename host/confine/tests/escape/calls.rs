@@ -1,4 +1,4 @@
-//! System calls that a confined child must not have, one family after the other.
+//! System calls that must fail or have no effect in a confined child, grouped into families.
 //!
 //! The calls are made by number, without the C library's functions for them. With these arguments, a kernel without the
 //! filter returns another result, or does something harmless.

@@ -36,7 +36,7 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     const NAME: &'static str;
 
     /// The interfaces of the capability, as prefixes of their names. An interface is linked only if the capability is
-    /// granted or dispensable.
+    /// granted, or if the plugin can run without the capability.
     const IMPORTS: &'static [&'static str] = &[];
 
     /// The keys of the smallest grant, as TOML.
@@ -99,7 +99,7 @@ macro_rules! register {
             }
 
             /// The interfaces of the capability, as prefixes of their names. An interface is linked only if the
-            /// capability is granted or dispensable.
+            /// capability is granted, or if the plugin can run without the capability.
             pub fn imports(self) -> &'static [&'static str] {
                 match self { $(Self::$capability => $folder::$grant::IMPORTS,)* }
             }

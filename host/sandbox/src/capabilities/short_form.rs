@@ -1,9 +1,9 @@
 //! Short forms of grants for the command line, such as `http=POST@api.example`, and how short forms change the keys of
 //! a grant.
 //!
-//! A grant consists of *values*: texts that each name one part of it, such as `GET@api.example`. Adding and
-//! removing values must not change any other value. Whoever changes a grant checks this by comparing the values before
-//! and after.
+//! A grant consists of *values*: texts that each name one part of it, such as `GET@api.example`. Adding and removing
+//! values must not change any other value. The code that changes a grant compares all values before and after, to check
+//! this rule.
 
 use std::collections::BTreeSet;
 
@@ -257,7 +257,7 @@ impl FormsOf {
         let implied = asked.iter().flat_map(|value| (self.implied)(value));
         let asked = asked.iter().cloned().chain(implied);
         if self.has_one_value {
-            // The last value counts, as with repeated options of commands.
+            // The last value counts, like the last of repeated options on a command line.
             return asked.last().into_iter().collect();
         }
         before.iter().cloned().chain(asked).collect()

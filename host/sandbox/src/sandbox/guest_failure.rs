@@ -31,14 +31,14 @@ impl GuestFailure {
     /// Whether the host remembers this failure and does not try the component again with the same limits.
     pub(super) fn is_lasting(&self) -> bool {
         match self {
-            // Wall-clock time also passes on a busy machine.
+            // Wall-clock time also passes while a busy machine runs other processes.
             Self::TimedOut(limit) => *limit != WALL_LIMIT,
             Self::Limit(_) | Self::Crashed(_) | Self::Unusable(_) => true,
             Self::GaveUp(_) | Self::Protocol(_) | Self::Host(_) => false,
         }
     }
 
-    /// The refusal of a component for which this failure occurred while its manifest was read.
+    /// Converts a failure that occurred while a component's manifest was read to the refusal of the component.
     pub(super) fn into_refusal(self) -> RefusedComponent {
         RefusedComponent(match self {
             Self::Unusable(why) => format!("not a runnable component: {why}"),

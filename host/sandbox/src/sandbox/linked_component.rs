@@ -1,4 +1,4 @@
-//! The contract's interfaces that a component exports, and calls of them.
+//! Finds the contract's interfaces that a component exports, and calls them.
 
 use wasmtime::component::{Component, Instance, InstancePre, Resource};
 use wasmtime::{Result, Store, bail};

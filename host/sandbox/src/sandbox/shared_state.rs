@@ -153,7 +153,7 @@ impl SharedState {
 
     /// Keeps the data of a tool's answer for the caller, as JSON, if some plugin may see answers. If there are no data,
     /// or more than `MAX_RESULT_BYTES`, the caller's previous answer of this tool is removed instead. If there are too
-    /// many answers, the one whose caller and tool were added first is removed.
+    /// many answers, the answer whose pair of caller and tool was added first is removed.
     pub fn keep_result(
         &self,
         principal: Option<String>,

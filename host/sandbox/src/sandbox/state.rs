@@ -171,7 +171,7 @@ impl InstanceState {
     }
 
     /// Turns a prepared instance into the instance of a call. The resource table is kept: the guest may hold handles
-    /// since its initialisation.
+    /// that it got during its initialisation.
     pub fn begin(&mut self, limits: &Limits, parts: CallState) {
         let CallState { gate, context, preopens, settings, places, output: _, wall } = parts;
         self.files = Files::new(gate.clone(), preopens, quota(limits));

@@ -27,7 +27,7 @@ pub fn target(bytes: &[u8]) {
     let behind = bytes.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
     assert_eq!(parsed.torn, behind, "what is behind the last line end is no line");
     assert_eq!(parse(bytes), parsed, "reading has no memory");
-    // A whole chain is damaged without its first line.
+    // Without its first line, a whole chain is damaged.
     if parsed.flaws.is_empty()
         && parsed.lines.len() > 1
         && let Some(first) = bytes.iter().position(|byte| *byte == b'\n')

@@ -79,7 +79,7 @@ const MAX_ARGUMENTS_CHARS: usize = 800;
 /// Maximum length of each text in these arguments, in characters.
 const MAX_TEXT_CHARS: usize = 200;
 
-/// The input of one tool call. Permits that are asked for with it are valid for no other call.
+/// The input of one tool call. A permit that is asked for with this input is valid for no other call.
 #[derive(Debug)]
 pub struct ToolInput {
     name: String,

@@ -23,7 +23,7 @@ impl Registered for CacheGrant {
         grant::want(wants, target)
     }
 
-    /// Only the operator can say whether the cache is on disk.
+    /// Compares the sizes only: a manifest cannot say whether the cache is on disk.
     fn is_as_wanted(&self, want: &Self) -> bool {
         self.bytes == want.bytes
     }

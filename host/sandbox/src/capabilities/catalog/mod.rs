@@ -1,4 +1,5 @@
-//! The capability `catalog`: the tools of all sources, for plugins that give them views.
+//! The capability `catalog`: reads the tools of all sources and the last answers of tools, for plugins that make views
+//! of tools.
 
 pub mod effect;
 mod grant;

@@ -1,4 +1,4 @@
-//! Puts questions to the client. Each question takes a permit.
+//! Permits and records the questions of a plugin before they are sent to the client. Each question takes a permit.
 
 use super::grant::ClientAsk;
 use crate::bindings::types;
@@ -9,7 +9,7 @@ use crate::gate::{Denied, Permit};
 pub struct PermittedQuestions(types::Need);
 
 impl PermittedQuestions {
-    /// The questions of a plugin. `permit` asks the gate for a permit for each of them.
+    /// The questions of a plugin. `permit` is called for each question, and asks the gate for a permit.
     ///
     /// # Errors
     ///

@@ -91,7 +91,7 @@ impl ShortForms for ClientGrant {
     }
 
     fn remove(table: &mut Table, values: &[String]) {
-        // Otherwise a later grant of consent would bring the agreed actions back.
+        // The agreed actions are removed, too: otherwise a later grant of consent would bring them back.
         if values.iter().any(|value| *value == Feature::Consent.to_string()) {
             table.remove("agreed");
         }

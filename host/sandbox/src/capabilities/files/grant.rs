@@ -170,7 +170,7 @@ impl Ask for FileUse {
         is_place_granted && self.access <= self.opened_for
     }
 
-    /// No grant covers writing to what was opened for reading, and none covers files beside a designated file.
+    /// No grant can allow writing to a file that was opened for reading, or using a file beside a designated file.
     fn is_grantable(&self) -> bool {
         self.origin != Origin::Beside && self.access <= self.opened_for
     }

@@ -166,7 +166,7 @@ impl HttpGrant {
     /// This grant and the plugin's wants for one call, whose arguments may name hosts. `None`: the arguments name no
     /// host that this grant allows.
     ///
-    /// An argument that is not the URL of a host grants nothing. The plugin gets the argument all the same.
+    /// An argument that is not the URL of a host grants nothing. The plugin still gets the argument.
     pub(super) fn named_in(&self, wants: &Self, arguments: &Value) -> Option<(Self, Self)> {
         let (mut granted, mut wanted) = (Vec::new(), Vec::new());
         for argument in &wants.wanted_arguments {

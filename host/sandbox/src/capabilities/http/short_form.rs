@@ -10,7 +10,8 @@ use super::arguments::{ArgumentRule, HostPattern};
 use super::grant::HttpGrant;
 use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 
-/// The prefix of a value that stands for a network. An origin such as `net:81` has no `/` after the prefix.
+/// The prefix of a value that stands for a network. A network has a `/` after the prefix, and an origin such as
+/// `net:81` has none.
 const NETWORK: &str = "net:";
 
 /// The prefix of a value that stands for a host that a call may name.

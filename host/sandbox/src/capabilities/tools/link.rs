@@ -70,7 +70,7 @@ impl tool_calls::Host for InstanceState {
     }
 
     async fn describe(&mut self, names: Vec<String>) -> wasmtime::Result<Vec<Callable>> {
-        // A guest that asks for all tools may search them.
+        // A guest that asks for all tools may search them, so none may be missing.
         let may_be_missing = names.is_empty() || {
             let known = self.callable_tools();
             names.iter().any(|name| !known.iter().any(|entry| entry.name == *name))
