@@ -71,7 +71,7 @@ pub fn remove_edited(path: &Path, before: &str) -> Result<(), EditedFileError> {
 fn open_unchanged(path: &Path, before: &str) -> io::Result<Option<File>> {
     let mut file = File::open(path)?;
     // A second process that edits the file waits here until the first one has replaced the file. The path is read again
-    // below, because this handle then has the old text.
+    // below, because this handle then still has the old text.
     file.lock()?;
     let mut now = Vec::new();
     file.read_to_end(&mut now)?;

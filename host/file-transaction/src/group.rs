@@ -1,5 +1,6 @@
 //! Completes a staged group of changes by giving each file its name, or undoes the group by restoring the previous
-//! files. After an interruption at any step, both can start again, because the files on the disk show what was done.
+//! files. After an interruption at any step, completing or undoing can start again, because the files on the disk show
+//! what was done.
 
 use std::io;
 use std::path::PathBuf;
@@ -91,8 +92,7 @@ impl Group {
             return changed();
         }
         exchange(&folder.dir, &record.hidden, &record.name, &record.backup()).map_err(&failed)?;
-        // Another program may have replaced the file after `current` was read. Check that the exchange replaced the old
-        // file.
+        // Another program may have replaced the file after `current` was read, so check which file was replaced.
         let replaced = self.replaced(record).map_err(&failed)?.map(|(_, id)| id);
         if replaced == Some(old) { Ok(()) } else { changed() }
     }

@@ -309,8 +309,7 @@ fn a_transaction_killed_at_any_step_is_completed_or_undone() {
 #[test]
 fn a_recovery_that_was_killed_is_completed_by_the_next_one() {
     let (before, after) = before_and_after();
-    // In the first round, the group can be completed. In the second round, a file has the name `z`, so the group is
-    // undone.
+    // `None`: the group can be completed. `z`: another file takes this name, so the group has to be undone.
     for in_the_way in [None, Some("z")] {
         for step in 0.. {
             let place = Place::new();

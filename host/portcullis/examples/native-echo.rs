@@ -1,7 +1,7 @@
 //! A minimal native server: one tool, `echo`, no plugin and no sandbox.
 //!
-//! `benches/speed` measures Portcullis against this server. Without an argument it serves stdio,
-//! with an address it serves HTTP there.
+//! `benches/speed` measures Portcullis against this server. Without an argument, the server uses stdio. With an address
+//! as the argument, it serves HTTP at this address.
 
 use std::sync::Arc;
 
@@ -61,7 +61,8 @@ impl ServerHandler for Echo {
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-// Two threads. Portcullis serves all clients on one thread, and runs guests on others.
+// Two threads, because Portcullis also has more than one: it serves all clients on one thread, and runs guests on
+// others.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> Result<(), Failed> {
     if let Some(address) = std::env::args().nth(1) {

@@ -1,4 +1,4 @@
-//! The command line: its arguments, and the commands that they start.
+//! Parses the command line, and runs its commands.
 
 mod add;
 mod approve;

@@ -1,4 +1,4 @@
-//! The command line of Portcullis: its arguments, and what is printed.
+//! The command line of Portcullis: its arguments, its commands, and what they print.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 

@@ -81,7 +81,7 @@ fn has_tags(text: &str) -> bool {
 fn conceals(text: &str) -> bool {
     text.split("\u{1b}[").skip(1).any(|rest| {
         let parameters = rest.split_once('m').map_or("", |(parameters, _)| parameters);
-        // The numbers after 38 or 48 name a colour, so that an 8 among them conceals nothing.
+        // The numbers after 38 or 48 name a colour. An 8 among them conceals nothing.
         let is_colour = parameters.contains("38;") || parameters.contains("48;");
         parameters.len() < 20 && !is_colour && parameters.split(';').any(|one| one == "8")
     })

@@ -3,8 +3,8 @@
 //! A mark is a member of the result's `_meta` ([`KEY`]). Everything else in the result stays as it is. The mark says
 //! which rules matched and where, and never what the text is.
 //!
-//! The rules are conservative: each rule finds texts of a known form, such as the form of a provider's tokens. A
-//! secret, hidden text or an instruction of another form is not found, and the result then has no mark.
+//! The rules are conservative: each rule finds texts of a known form, such as the form of a provider's tokens. Texts of
+//! other forms are not found. A result without a mark can therefore still contain secrets, hidden text or instructions.
 
 mod hidden;
 mod instructions;

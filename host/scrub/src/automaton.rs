@@ -22,7 +22,7 @@ struct Node {
 /// The automaton of Aho and Corasick for the needles. Bytes that [`fold`] maps to the same byte count as equal.
 pub(crate) struct Automaton {
     nodes: Vec<Node>,
-    /// The children of the root, by their byte. They are in a table, because most bytes of a text are looked up here.
+    /// The children of the root, as a table by their byte, because most bytes of a text are looked up at the root.
     root_children: Box<[State; 256]>,
 }
 

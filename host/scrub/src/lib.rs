@@ -8,7 +8,8 @@
 //! - in hexadecimal,
 //! - in base64 and base64url, with and without padding, at each of the three alignments within longer text,
 //! - in each of these forms, with some or all characters percent-encoded, written as escapes of JSON or JavaScript, or
-//!   written as character references of HTML, and in each of these forms, broken into lines or in UTF-16.
+//!   written as character references of HTML,
+//! - in each of these forms, broken into lines or in UTF-16.
 //!
 //! A [`Scrub`] does not find a secret that was encoded in another way or twice, compressed, encrypted, reversed, or
 //! interrupted by other text.
@@ -43,8 +44,8 @@ pub struct Scrub {
 }
 
 impl Scrub {
-    /// A value of this type that removes these secrets. An empty secret is ignored. A short value is also removed from
-    /// the middle of words. [`secret_parts`] finds the secrets in the value of a header.
+    /// Makes a `Scrub` that removes these secrets. An empty secret is ignored. A short secret is also removed from the
+    /// middle of words. [`secret_parts`] finds the secrets in the value of a header.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut needles = Vec::new();
         let mut longest = 0;

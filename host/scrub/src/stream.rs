@@ -34,7 +34,7 @@ struct Reader {
     /// The position of the first byte that is not decoded yet.
     at: usize,
     state: State,
-    /// The positions of the last decoded bytes, as far as these bytes are the beginning of a needle.
+    /// The positions of those last decoded bytes that are the beginning of a needle.
     starts: VecDeque<usize>,
     /// The positions of secrets, in order.
     found: VecDeque<Range<usize>>,

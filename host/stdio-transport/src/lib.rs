@@ -58,8 +58,8 @@ pub struct StdioTransport<R, W> {
     output: Arc<Mutex<W>>,
     raw: PassthroughKey,
     ends: EndSignals,
-    /// Whether a request has arrived. Messages before the first request are dropped, because rmcp would end the session
-    /// at a notification before it.
+    /// Whether a request has arrived. Until then, all messages are dropped, because rmcp would end the session at a
+    /// notification that comes before the first request.
     has_request: bool,
     /// The unanswered requests with their sizes in bytes. A second request with the same id is refused, because rmcp
     /// would answer only one of the two.

@@ -1,4 +1,4 @@
-//! Limits the warnings about a collector that does not accept data: the first fault is reported at once. After it, at
+//! Limits the warnings about a collector that does not accept data. The first fault is reported at once. After that, at
 //! most one warning a minute reports the number of further faults.
 
 use std::sync::Mutex;

@@ -55,7 +55,7 @@ const SYNONYM_FACTOR: f32 = 0.95;
 /// rest of the word, the less the word counts.
 const PREFIX_FACTOR: f32 = 0.4;
 
-/// Minimum length of a word of the question, in bytes, for which words are found that only begin with it.
+/// Minimum length, in bytes, of a word of the question that also finds longer words that begin with it.
 const MIN_PREFIX_BYTES: usize = 3;
 
 /// Maximum number of words of a question that count. Further words are ignored.
@@ -123,8 +123,8 @@ impl Index {
         self.search_words(&all.iter().collect::<Vec<_>>(), &all, limit)
     }
 
-    /// The tools that fit the words in `asked`. `all`: all words of the question; a tool with exactly this name
-    /// comes first.
+    /// The tools that fit the words in `asked`. `all`: all words of the question. A tool whose name has exactly these
+    /// words comes first.
     fn search_words(&self, asked: &[&String], all: &[String], limit: usize) -> Vec<Hit> {
         let asked: BTreeSet<&String> = asked.iter().copied().take(MAX_QUESTION_WORDS).collect();
         let number = asked.len();
@@ -154,8 +154,8 @@ impl Index {
         hits
     }
 
-    /// The score of one word of the question, for each tool that has the word, a word that begins with it, or a
-    /// synonym. If a tool has several of these, the best one counts.
+    /// The score of one word of the question, for each tool that has the word, a longer word that begins with it, or a
+    /// synonym. If a tool has several of these words, the highest score counts.
     fn scores_of(&self, word: &str) -> BTreeMap<usize, f32> {
         let mut best: BTreeMap<usize, f32> = BTreeMap::new();
         let mut add_scores = |postings: &[(usize, f32)], factor: f32, document_count: usize| {

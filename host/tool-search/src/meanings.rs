@@ -1,4 +1,4 @@
-//! Synonyms in names and descriptions of tools: users say `throw away`, tools say `delete`.
+//! Synonyms of the words in names and descriptions of tools: users say `throw away`, tools say `delete`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -5,7 +5,7 @@
 //! Portcullis also checks the arguments, asks the gate, makes a fresh instance, records the call in its
 //! audit and checks the answer.
 //!
-//! With the argument `programs`, only programs are measured; this needs no native server.
+//! With the argument `programs`, only programs in code mode are measured, and the native server is not built.
 
 mod programs;
 mod report;

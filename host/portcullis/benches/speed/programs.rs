@@ -1,5 +1,5 @@
-//! Measures programs in code mode: the time of a run compared with a plain call, and with the calls in the run. The calls
-//! are calls of `echo`, which answers at once.
+//! Measures programs in code mode: compares the time of a run with the time of a plain call and of the calls in the
+//! run. All calls are of the tool `echo`, which answers at once.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,8 @@ const FORTY_LINES: &str = include_str!("program.js");
 const CALLS: u32 = 100;
 
 const ROUNDS: usize = 60;
-/// In each round, each kind of call is measured this many times. The instance for the next call is made between two calls.
+/// In each round, each kind of call is measured this many times in a row. Portcullis makes the instance for the next
+/// call between two calls.
 const TURN: usize = 5;
 
 /// Measures programs and prints a table.

@@ -1,4 +1,4 @@
-//! The measurements, as a table with goals.
+//! Prints the measurements as a table with goals.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -117,13 +117,13 @@ fn at_quantile(sorted: &[Duration], quantile: f64) -> Duration {
     sorted[index.min(sorted.len() - 1)]
 }
 
-/// A time for people.
+/// A time as text, in microseconds or milliseconds.
 pub fn time(time: Duration) -> String {
     let us = time.as_secs_f64() * 1e6;
     if us < 1000.0 { format!("{us:.1} us") } else { format!("{:.2} ms", us / 1000.0) }
 }
 
-/// The load of the machine.
+/// The load averages of the last minute and of the last five minutes.
 #[expect(clippy::disallowed_methods, reason = "the load is in a file of the system's")]
 pub fn load() -> String {
     match std::fs::read_to_string("/proc/loadavg") {

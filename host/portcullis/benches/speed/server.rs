@@ -1,4 +1,4 @@
-//! The two servers, and clients for them: raw JSON-RPC, one thread, blocking I/O.
+//! Builds and starts the two servers, and has clients for them: raw JSON-RPC, one thread, blocking I/O.
 
 use std::env;
 use std::ffi::OsString;
@@ -81,7 +81,7 @@ pub struct Portcullis {
 }
 
 impl Portcullis {
-    /// Builds the guest, which cargo has not built for a benchmark.
+    /// Builds the guest, because `cargo bench` does not build it.
     pub fn build() -> Self {
         let home = tempfile::tempdir().expect("a folder for a home");
         let config = configure(home.path());
@@ -106,7 +106,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Builds what cargo has not built for a benchmark: the native server, and the guest.
+    /// Builds the native server and the guest, because `cargo bench` does not build them.
     pub fn build() -> Self {
         let portcullis = Portcullis::build();
         cargo(&["build", "--release", "--package", "portcullis", "--example", "native-echo"]);
@@ -122,7 +122,7 @@ impl Servers {
     }
 }
 
-/// Builds the guest, and writes a configuration in which it is a plugin.
+/// Builds the guest, and writes a configuration in which the guest is a plugin.
 #[expect(clippy::disallowed_methods, reason = "a benchmark may write to its own folder")]
 fn configure(home: &Path) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("plugins");
@@ -197,7 +197,7 @@ pub struct Stdio {
 }
 
 impl Stdio {
-    /// Starts the server, and returns once it has answered the first request.
+    /// Starts the server, and returns once the server has answered the first request.
     pub fn start(server: Server, era: Era) -> Self {
         let mut child = server
             .command(&server.args)
@@ -225,7 +225,7 @@ impl Stdio {
         session
     }
 
-    /// Sends a line and reads one, which must be a result.
+    /// Sends a line, and reads the answer, which must be a result.
     pub fn exchange(&mut self, line: &[u8]) {
         self.input.write_all(line).expect("the server listens");
         self.read();
@@ -233,7 +233,7 @@ impl Stdio {
 
     fn read(&mut self) {
         self.answer.clear();
-        // Notifications are skipped: one comes when a plugin has been compiled.
+        // Notifications are skipped. The server sends one after it has compiled a plugin.
         while self.answer.is_empty() || holds(&self.answer, br#""method":"#) {
             self.answer.clear();
             let length = self.output.read_until(b'\n', &mut self.answer);

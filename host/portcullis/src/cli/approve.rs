@@ -287,7 +287,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// The differences: each place once, with the old values and the new ones.
+/// The differences as text: each place once, with its old and new values.
 pub(super) fn differences_text(differences: &[Difference]) -> String {
     let (mut text, mut last) = (String::new(), None);
     for difference in differences {

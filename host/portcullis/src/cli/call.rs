@@ -76,10 +76,10 @@ impl Args {
 
 /// The tool that a command calls.
 pub struct WantedTool {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
-    /// The plugins that may have the tool; `name` is then the plugin's own name for it. `None`: any source, and `name` is
-    /// the name that clients know.
+    /// The plugins in which the tool is looked for; `name` is then the plugin's own name for the tool. `None`: the tool
+    /// may be of any source, and `name` is the name that clients know.
     pub plugins: Option<&'static [&'static str]>,
 }
 
@@ -116,12 +116,12 @@ pub struct CommandCall {
     pub tool: WantedTool,
     /// The tool's arguments.
     pub arguments: Map<String, Value>,
-    /// Files among the arguments that the command line names, and that may be outside of the roots. `None`: all paths
-    /// have to be beneath the roots.
+    /// How the files in the arguments are opened, if they may be outside of the roots. `None`: all paths have to be
+    /// beneath the roots.
     pub files: Option<NamedFiles>,
     /// What is printed.
     pub printing: Printing,
-    /// Whether the command succeeds also if the tool fails or the call is refused.
+    /// Whether the command succeeds even if the tool fails or the call is refused.
     pub always_succeeds: bool,
 }
 
@@ -234,10 +234,10 @@ impl CommandCall {
     }
 }
 
-/// A catalog that has the tool, made with as little work as possible. The first try is the catalog of the
-/// bundled plugins, for which nothing has to be compiled. The second has all plugins, and the upstream servers
-/// whose lists are remembered. The last is the complete catalog, for which the other servers are started. A plugin
-/// that may call tools always gets the complete catalog.
+/// A catalog that has the tool, made with as little work as possible. The first try is the catalog of the bundled
+/// plugins, for which nothing has to be compiled. The second try is a catalog of all plugins, and of the upstream
+/// servers whose lists are remembered. The last try is the complete catalog, for which the other servers are started. A
+/// plugin that may call tools always gets the complete catalog.
 async fn catalog_with_tool(
     wanted: &WantedTool,
     context: &CommandContext,
@@ -264,7 +264,7 @@ async fn catalog_with_tool(
     if wanted.plugins.is_some() || wanted.find(&known).is_some_and(|tool| !may_call_tools(tool)) {
         return Arc::new(known);
     }
-    // Only the user waits, so starting the servers has no time limit.
+    // Only the user of this command waits, so starting the servers has no time limit.
     report_if_slow("starting servers for the first time", upstreams.settled()).await;
     Arc::new(Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await)
 }

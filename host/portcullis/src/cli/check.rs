@@ -12,11 +12,11 @@ use portcullis_core::plugins::{GrantComparison, Plugins, compare};
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// It works.
+    /// The checked part works.
     Good,
     /// A remark for the operator.
     Remark,
-    /// It does not work.
+    /// The checked part does not work.
     Fault,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Finding {
     /// The part of the installation that the finding is about, in one word.
     pub(super) area: &'static str,
     pub(super) text: String,
-    /// The command, or the step, that mends it, if one is known.
+    /// The command, or the step, that mends the fault, if one is known.
     pub(super) mend: Option<String>,
 }
 
@@ -153,7 +153,7 @@ pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Finding
     Ok(findings)
 }
 
-/// What the commands may reach, and which of them are not started on this system.
+/// Adds what the commands may reach, and which of them are not started on this system.
 fn commands(context: &CommandContext, findings: &mut Findings) -> anyhow::Result<()> {
     let strength = portcullis_confine::strength();
     findings.good("commands", format!("confined child processes: {strength}"));

@@ -175,7 +175,7 @@ impl CommandContext {
         Ok(Shared::new(host, selections, &keys, journals))
     }
 
-    /// The upstream servers. None is started or reached before its first use.
+    /// The upstream servers. No server is started or reached before its first use.
     pub fn upstreams(&self) -> anyhow::Result<Upstreams> {
         self.upstreams_after(None)
     }
@@ -228,7 +228,7 @@ impl CommandContext {
     }
 }
 
-/// The audit, with copies to the configured log services. A log service that cannot be used is warned of.
+/// The audit, with copies to the configured log services. Logs a warning for each log service that cannot be used.
 fn open_audit(config: &Config, folders: &Folders) -> Audit {
     let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
     for service in &config.host.audit_copies {
@@ -239,7 +239,8 @@ fn open_audit(config: &Config, folders: &Folders) -> Audit {
     audit
 }
 
-/// The roots of `--root` and of the configuration. If there are none, the folder in `CLAUDE_PROJECT_DIR`.
+/// The roots of `--root` and of the configuration. If neither names a root, the folder in `CLAUDE_PROJECT_DIR` is the
+/// root.
 #[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
 fn open_roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roots> {
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
@@ -273,8 +274,8 @@ fn open_roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Resul
     Ok(Roots::new(roots, own))
 }
 
-/// The host's own files. No call can access them, independent of the roots, except that confined programs can read the
-/// folders in `plugin-dirs`.
+/// The host's own files. No call can access them, whatever the roots are. The one exception: confined programs can read
+/// the folders in `plugin-dirs`.
 #[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
 fn host_files(
     user_folders: &Folders,

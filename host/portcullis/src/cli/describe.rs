@@ -15,7 +15,7 @@ in the WIT files become the descriptions of the tools. The programs that make su
 
 /// Arguments of `plugin describe`.
 #[derive(clap::Args)]
-// clap names a group after its struct.
+// clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 #[command(after_help = ABOUT)]
 pub struct Args {
@@ -39,7 +39,7 @@ impl Args {
     }
 }
 
-/// Describes the component. Returns the number of functions with a comment.
+/// Writes the comments of the WIT files into the component. Returns the number of functions with a comment.
 #[expect(clippy::disallowed_methods, reason = "the file that the author names")]
 fn write(component: &Path, wit: &Path) -> anyhow::Result<usize> {
     let bytes = std::fs::read(component).context("reading it\n  hint: build the plugin first")?;

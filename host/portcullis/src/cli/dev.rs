@@ -33,7 +33,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Arguments of `dev`.
 #[derive(clap::Args)]
-// clap names a group after its struct.
+// clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 #[command(after_help = ABOUT)]
 pub struct Args {
@@ -77,7 +77,7 @@ impl Args {
     }
 }
 
-/// A project that is worked on.
+/// The project of a plugin under development, with the state of the host that serves the plugin.
 struct DevSession<'a> {
     common: &'a Common,
     project: Project,
@@ -98,7 +98,7 @@ impl DevSession<'_> {
             match stop.run_until_cancelled(self.build()).await {
                 None => return Ok(()),
                 Some(Ok(_)) => {}
-                // The next change may mend it.
+                // The session goes on, because the next change may mend the error.
                 Some(Err(error)) => say_error(&error),
             }
             if is_unbuilt {
@@ -179,7 +179,8 @@ impl DevSession<'_> {
         CommandContext::apart(config, state, &roots, &user).map(Some)
     }
 
-    /// Leaves only the plugin and the one that makes views, and asks for no approval of a changed component.
+    /// Leaves out the upstream servers and the bundled plugins, except the plugin that makes views. A changed component
+    /// needs no new approval.
     fn limit_to_plugin(&self, config: &mut Config) {
         config.host.plugin_dirs = Some(vec![self.place.path().join("plugins")]);
         config.host.follow_changes = Some(true);

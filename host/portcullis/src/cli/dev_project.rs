@@ -1,4 +1,4 @@
-//! The project of a plugin: how it is built, what the build makes, and whether its sources have changed.
+//! Builds the project of a plugin, finds the component that the build made, and tells whether the sources have changed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 
 use super::file_stamps::FileStamps;
 
-/// Folders without sources: what builds and package managers make.
+/// Folders without sources, such as those that builds and package managers make.
 const SKIPPED: &[&str] = &[".git", ".venv", "__pycache__", "node_modules", "target", "venv"];
 
 /// Maximum number of files that are watched. A project with more files should name its folder of sources.
@@ -24,8 +24,8 @@ pub struct Project {
 }
 
 impl Project {
-    /// The project in a folder. `build`: the command that builds it, as words separated by spaces; `component`: the file
-    /// that the build makes. Without them, both are found by the files of the folder.
+    /// The project in a folder. `build`: the command that builds it, as words separated by spaces; `component`: the
+    /// file that the build makes. Without these arguments, both are found by the files of the folder.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Project {
         Ok(Self { folder, build, component, generated: None })
     }
 
-    /// The folder, without links.
+    /// The folder, without symbolic links in its path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -71,7 +71,8 @@ impl Project {
         self.generated.is_none()
     }
 
-    /// Builds the project. The output of the build goes to stderr. `None`: the build has failed, and said why.
+    /// Builds the project. The output of the build goes to stderr. `None`: the build has failed, and its output says
+    /// why.
     ///
     /// # Errors
     ///

@@ -21,7 +21,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Arguments of `doctor`.
 #[derive(clap::Args)]
-// clap names a group after its struct.
+// clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 pub struct Args {
     /// Print JSON
@@ -83,7 +83,7 @@ impl Args {
     }
 }
 
-/// The program itself.
+/// Adds the version and the path of this program.
 fn binary(findings: &mut Findings) {
     let version = env!("CARGO_PKG_VERSION");
     match setup::command() {
@@ -92,7 +92,7 @@ fn binary(findings: &mut Findings) {
     }
 }
 
-/// The clients that have an entry of Portcullis, and the paths in the entries.
+/// Checks the entries of Portcullis in the files of clients: their programs and their roots.
 fn clients(findings: &mut Findings) {
     let machine = match setup::machine() {
         Ok(machine) => machine,
@@ -157,7 +157,8 @@ fn present_clients(machine: &Machine) -> Vec<&'static str> {
 /// Adds a fault for each root in the arguments of an entry that is not a folder.
 fn check_roots(client: &str, args: &[String], findings: &mut Findings) {
     let roots = args.iter().zip(args.iter().skip(1)).filter(|(option, _)| *option == "--root");
-    // Clients replace variables such as `${workspaceFolder}`.
+    // A root with a variable such as `${workspaceFolder}` is not checked, because only the client can replace the
+    // variable.
     for (_, root) in roots.filter(|(_, root)| !root.contains("${") && !Path::new(root).is_dir()) {
         let mend = Some("portcullis setup --root FOLDER".to_owned());
         findings.fault(
@@ -168,7 +169,7 @@ fn check_roots(client: &str, args: &[String], findings: &mut Findings) {
     }
 }
 
-/// The proxy that requests go through, without its password.
+/// Adds the proxies that the environment names, without their passwords.
 #[expect(clippy::disallowed_methods, reason = "the environment says which proxy is used")]
 fn proxies(findings: &mut Findings) {
     for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
@@ -179,7 +180,7 @@ fn proxies(findings: &mut Findings) {
     }
 }
 
-/// Whether the cache can be written. A missing folder is created when it is needed.
+/// Checks whether the cache can be written. A missing folder is no fault, because it is created when it is needed.
 fn cache(folder: &Path, findings: &mut Findings) {
     let shown = folder.display();
     if !folder.exists() {
@@ -195,7 +196,7 @@ fn cache(folder: &Path, findings: &mut Findings) {
     }
 }
 
-/// Whether the approvals can be read.
+/// Checks whether the approvals can be read.
 fn approvals(file: &Path, findings: &mut Findings) {
     let shown = file.display();
     match LockFile::at(file.to_owned()).plugin("") {
@@ -208,10 +209,10 @@ fn approvals(file: &Path, findings: &mut Findings) {
     }
 }
 
-/// Programs that commands need in addition to those that they start, such as the linter that Node.js runs.
+/// Checks the programs that commands need in addition to those that they start, such as the linter that Node.js runs.
 fn programs(config: &Config, findings: &mut Findings) -> anyhow::Result<()> {
     for command in config.commands()? {
-        // A command without its program has a finding already.
+        // `check` has already reported a command whose own program is missing.
         if command.program().is_none() {
             continue;
         }
@@ -252,7 +253,7 @@ fn network(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// The host and the port of an origin or an address. `None`: it is a pattern, or has no host.
+/// The host and the port of an origin or an address. `None`: the text is a pattern, or has no host.
 fn place(text: &str) -> Option<(String, u16)> {
     let text = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
     let url = url::Url::parse(&text).ok()?;

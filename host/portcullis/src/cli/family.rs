@@ -1,5 +1,5 @@
-//! Commands that the families of plugins add: `portcullis FAMILY COMMAND`. They are made from the data of the families.
-//! Each calls one tool, as `portcullis call` does.
+//! Commands that the families of plugins add: `portcullis FAMILY COMMAND`. The commands are made from the data of the
+//! families. Each command calls one tool, as `portcullis call` does.
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Subcommand};
 use portcullis_core::families::{Family, FamilyCommand, Fixed};
@@ -108,11 +108,11 @@ fn command_of(command: &'static FamilyCommand) -> Command {
         argument.value_name(option.value)
     });
     let made = Command::new(command.name).args(positions).args(options);
-    // This sets the text of the help, too.
+    // `augment_args` also sets `about`, so `about` is called after it.
     Printing::augment_args(made).about(command.help)
 }
 
-/// Whether a value stands for a file that does not exist, as git names it.
+/// Whether a value is the name that git uses for a file that does not exist.
 fn is_no_file(value: &str) -> bool {
     value == "/dev/null" || (cfg!(windows) && value.eq_ignore_ascii_case("nul"))
 }

@@ -11,7 +11,7 @@ pub struct FileStamps(Vec<(PathBuf, Option<(SystemTime, u64)>)>);
 
 impl FileStamps {
     /// The stamps of these files, and of all files directly in these folders. A file that is missing or cannot be read
-    /// has no time. Blocks while the file system does.
+    /// has no time. Blocks until the file system has answered.
     #[expect(
         clippy::disallowed_methods,
         reason = "the files are those that the operator names, and those in the plugin folders"
@@ -34,8 +34,8 @@ impl FileStamps {
 }
 
 impl FileStamps {
-    /// As [`Self::of`], for these files and all files beneath a folder. Folders are left out if `skips` is true of their
-    /// name. Reads at most `limit` files of the folder.
+    /// Like [`Self::of`], for these files and all files beneath a folder. Leaves out folders for whose names `skips`
+    /// returns true. Takes at most `limit` files of the folder.
     #[expect(
         clippy::disallowed_methods,
         reason = "the folder is a project that the operator names"
@@ -50,7 +50,7 @@ impl FileStamps {
         let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-                // A link is not followed: it may lead out of the project, or in a circle.
+                // A symbolic link to a folder is not entered: it may lead out of the project, or in a circle.
                 let Ok(kind) = entry.file_type() else { continue };
                 match kind.is_dir() {
                     true if skips(&entry.file_name().to_string_lossy()) => {}
@@ -71,7 +71,7 @@ impl FileStamps {
         self
     }
 
-    /// The files whose stamps differ, or that only one of the two has.
+    /// The files whose stamps differ, or that only one of the two sets of stamps contains.
     pub fn differing(&self, other: &Self) -> BTreeSet<PathBuf> {
         let (one, other): (BTreeSet<_>, BTreeSet<_>) =
             (self.0.iter().collect(), other.0.iter().collect());
@@ -79,8 +79,8 @@ impl FileStamps {
     }
 }
 
-/// Waits until `look` finds other stamps than `before`. A change counts once two looks in turn find the same, so that a file
-/// that is being copied is not used half. `interval`: the time before each look.
+/// Waits until two looks in a row find the same stamps, and these stamps differ from `before`. One look is not enough,
+/// because a file may be incomplete while it is being copied. `interval`: the time before each look.
 pub async fn wait_for_change(
     before: &FileStamps,
     interval: Duration,

@@ -1,5 +1,5 @@
-//! The five lines on stderr of a first start without a configuration: the version, the tools, the folders, the
-//! configuration file and the audit.
+//! Prints five lines on stderr at the first start without a configuration: about the version, the tools, the folders,
+//! the configuration file and the audit.
 
 use portcullis_core::families::FAMILIES;
 
@@ -13,7 +13,7 @@ pub(super) fn say(context: &CommandContext) {
     for line in lines(context) {
         super::log::note(&line);
     }
-    // The folder shows later starts that they are not the first. If it cannot be created, the audit says why.
+    // If this folder exists, a later start is not the first. If the folder cannot be created, the audit says why.
     let _made = portcullis_checked_files::create_private_folder(context.audit.folder());
 }
 

@@ -259,7 +259,7 @@ fn show_difference(file: &ConfigFile, edit: &Edit) -> anyhow::Result<()> {
     let old = if file.text.is_some() { path.as_str() } else { "/dev/null" };
     let text = difference.unified_diff().context_radius(3).header(old, &path).to_string();
     let lines = text.lines().map(|line| {
-        // Not `visible_line`: spaces are part of the difference.
+        // `visible_line` would merge spaces, which are part of the difference.
         let seen = portcullis_sanitize::visible(line);
         match line.bytes().next() {
             Some(b'+') => green(&seen),
@@ -301,7 +301,8 @@ fn effects(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<String> {
     }
     for (key, value) in &edit.settings {
         let key = portcullis_sanitize::visible_line(key, 100);
-        // The value is left out, as it may be a secret. The difference shows values that are not secrets.
+        // The value is left out, because it may be a secret. The difference of the file shows values that are not
+        // secrets.
         let what = if value.is_some() { "reads a new value of" } else { "no longer reads" };
         text += &format!("After this edit, `{name}` {what} the setting {key}.\n");
     }
@@ -329,7 +330,7 @@ fn effects(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Grants for a plugin that is about to be installed: shown first, and written with it.
+/// Grants for a plugin that is about to be installed. They are shown before the installation, and written after it.
 pub(super) struct PlannedGrants<'a> {
     editing: GrantEdit<'a>,
     edit: Edit,
@@ -388,7 +389,7 @@ pub(super) fn removal(
     Ok((!edit.is_nothing()).then_some(PlannedRemoval { file, edit }))
 }
 
-/// The removal of a plugin's section: shown first, and written with consent.
+/// The removal of a plugin's section. It is shown first, and written once the operator agrees.
 pub(super) struct PlannedRemoval {
     file: ConfigFile,
     edit: Edit,

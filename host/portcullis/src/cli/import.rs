@@ -29,7 +29,7 @@ Examples:
 
 /// Arguments of `import`.
 #[derive(clap::Args)]
-// clap names a group after its struct.
+// clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 #[command(after_help = ABOUT)]
 pub struct Args {
@@ -60,8 +60,8 @@ impl Args {
             super::print("nothing to write\n")?;
             return Ok(if left_out == 0 { CommandEnd::Done } else { CommandEnd::Failed });
         }
-        // The host reads the secrets when it checks a configuration: until the user agrees, they are in a folder that
-        // is removed at the end of this command.
+        // To check a configuration, the host reads the files with secrets. Until the user agrees, these files are in a
+        // temporary folder, which is removed at the end of this command.
         let trial = tempfile::tempdir().context("creating a temporary folder")?;
         let after = write_into(trial.path(), &text, &new)?;
         let shown =
@@ -87,7 +87,8 @@ impl Args {
     }
 }
 
-/// Writes the secrets of servers into a folder. Returns the configuration with the servers, which name the files.
+/// Writes the secrets of servers into a folder. Returns the configuration with the servers, whose sections name the
+/// files.
 fn write_into(folder: &Path, text: &str, new: &[NewServer]) -> anyhow::Result<String> {
     let mut files = SecretFiles::new(folder);
     let mut servers = Vec::new();
@@ -97,7 +98,8 @@ fn write_into(folder: &Path, text: &str, new: &[NewServer]) -> anyhow::Result<St
     Ok(add_upstreams(text, &servers)?)
 }
 
-/// Writes the secrets of a server into files. Returns the keys of the server, which name the files.
+/// Writes the secrets of a server into files. Returns the keys of the server, with the paths of the files in place of
+/// the secrets.
 fn write_secrets(
     name: &str,
     server: &Translated,
@@ -166,7 +168,7 @@ fn select(
     Ok((new, left_out))
 }
 
-/// The keys of a server whose secrets are in files.
+/// The keys of a server, with the paths of files in place of the secrets.
 fn keys_with_references(name: &str, server: &Translated, folder: &Path) -> UpstreamKeys {
     let mut keys = server.keys.clone();
     for (table, key, _) in &server.secrets {
@@ -179,7 +181,7 @@ fn keys_with_references(name: &str, server: &Translated, folder: &Path) -> Upstr
     keys
 }
 
-/// A name that an upstream server can have.
+/// A valid name for an upstream server, made from the name in the client's file.
 fn name_of(original: &str) -> String {
     let allowed_letter =
         |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '-' };

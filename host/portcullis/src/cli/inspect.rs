@@ -1,5 +1,5 @@
-//! Shows what a component could do: its wants, imports and tools, and what it cannot do. For `portcullis
-//! audit` and the commands that ask before they install or grant.
+//! Shows what a component could do: its wants, imports and tools, and what it cannot do. Used by `portcullis audit`,
+//! and by the commands that ask before they install or grant.
 
 use std::fmt::Write as _;
 

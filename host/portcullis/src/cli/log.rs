@@ -21,8 +21,8 @@ use tracing_subscriber::{EnvFilter, Registry};
 /// Whether the log and the messages are lines of JSON.
 static AS_JSON: OnceLock<bool> = OnceLock::new();
 
-/// Decides on the format of stderr before anything is written there. Reads the raw arguments, because invalid arguments
-/// have to be reported in the same format.
+/// Decides on the format of stderr before anything is written there. Reads the raw arguments, because an error in the
+/// arguments has to be reported in this format, too.
 pub fn decide_format() {
     let typed = std::env::args_os().skip(1).take_while(|argument| argument != "--");
     let as_json = typed.into_iter().any(|argument| argument == "--log-json");
@@ -50,7 +50,7 @@ fn write(level: &str, message: &str) {
     line.put("level", level);
     line.put("target", "portcullis");
     line.put("message", message);
-    // The line is written at once, so that a reader never gets a part of it.
+    // The line and its end are written in one call, so that a reader never gets a part of the line.
     anstream::eprint!("{}", format!("{}\n", Value::from(line.0)));
 }
 
@@ -110,7 +110,7 @@ pub fn begin(verbose: u8, as_json: bool, telemetry: Option<&Telemetry>) {
     let default = filter(verbose, family_level());
     let filter = std::env::var("PORTCULLIS_LOG").ok();
     let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default)).unwrap_or_else(|error| {
-        // The log does not exist yet.
+        // The log has not begun yet, so the message goes to stderr directly.
         eprintln!("PORTCULLIS_LOG is ignored: it is not a filter of log records: {error}");
         EnvFilter::new(default)
     });
@@ -149,7 +149,7 @@ fn layer(as_json: bool) -> BoxedLayer<Registry> {
 }
 
 /// The JSON format: one object per line with `timestamp`, `level`, `target`, `message` and the event's other fields,
-/// such as `request`. A plugin's message that is a JSON object is `data` instead of `message`.
+/// such as `request`. If the message of a plugin is a JSON object, the line has `data` instead of `message`.
 struct JsonLines;
 
 impl<S, N> FormatEvent<S, N> for JsonLines

@@ -65,7 +65,8 @@ impl Upstreams {
 }
 
 async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> anyhow::Result<()> {
-    // The server's refusal names the authorization server and the scopes that it requires.
+    // The server is expected to refuse this request. Its refusal names the authorization server and the required
+    // scopes.
     let _asked = upstream.listing().await;
     let authorized = login
         .authorize(async |address| {

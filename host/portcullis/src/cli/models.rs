@@ -11,7 +11,7 @@ use portcullis_egress::{Origin, Secret};
 /// The time limit of one request to a model service, in milliseconds. A model may need minutes for an answer.
 const HTTP_MS: NonZeroU64 = NonZeroU64::new(130_000).unwrap();
 
-/// Maximum size of a prompt.
+/// Maximum size of a prompt, in bytes.
 const MAX_PROMPT_BYTES: usize = 8_000;
 
 /// A kind of model service.
@@ -39,7 +39,7 @@ enum ViewStandard {
 
 /// Options for models that improve views. They override the configuration.
 #[derive(clap::Args)]
-// clap names a group after its struct, and another struct has this name.
+// clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 pub struct Flags {
     /// Improve views with a model of this service; needs --model

@@ -10,11 +10,12 @@ use serde_json::{Map, Value};
 
 use super::relative::{each_path, working_folder};
 
-/// How files that a command line names are opened. Who types the name of a file gives that file to the call: it may be
-/// outside of the roots. The tool gets the file and nothing beside it.
+/// How the files that a command line names are opened. A user who types the name of a file gives the file to the call,
+/// even if the file is outside of the roots. Apart from `root_marks`, the tool gets nothing beside the file.
 #[derive(Default)]
 pub struct NamedFiles {
-    /// The nearest folder above each file that has an entry of one of these names is a root of the call.
+    /// Names that mark a folder as a root of the call: for each name and each file, the nearest folder above the file
+    /// that has an entry of this name.
     pub root_marks: Vec<&'static str>,
 }
 
@@ -79,7 +80,7 @@ fn place(text: &str) -> anyhow::Result<(PathBuf, PathBuf)> {
         };
         bail!("{}: {error}{hint}", failing());
     }
-    // A root has no `..`.
+    // The path of a root must not contain `..`.
     let has_parents = folder.components().any(|part| part == std::path::Component::ParentDir);
     let folder = match has_parents {
         true => std::fs::canonicalize(folder).with_context(failing)?,
@@ -88,7 +89,7 @@ fn place(text: &str) -> anyhow::Result<(PathBuf, PathBuf)> {
     Ok((folder, name.into()))
 }
 
-/// The name of an entry of a folder that differs in case only, if there is one.
+/// The name of an entry of the folder that differs from `name` only in case, if there is such an entry.
 #[expect(clippy::disallowed_methods, reason = "the operator names a file of this folder")]
 fn name_of_other_case(folder: &Path, name: &OsStr) -> Option<String> {
     let wanted = name.to_str()?.to_lowercase();
@@ -100,7 +101,7 @@ fn name_of_other_case(folder: &Path, name: &OsStr) -> Option<String> {
     name.map(|name| portcullis_sanitize::visible_line(&name, 300))
 }
 
-/// The nearest folder at or above a folder that has an entry of this name.
+/// The nearest folder that has an entry of this name: `folder`, or one above it.
 fn marked_folder(folder: &Path, mark: &str) -> Option<PathBuf> {
     let has_mark = |folder: &&Path| std::fs::symlink_metadata(folder.join(mark)).is_ok();
     folder.ancestors().find(has_mark).map(Path::to_owned)

@@ -14,7 +14,7 @@ use super::{CommandEnd, Common, print};
 
 /// Arguments of `new`.
 #[derive(clap::Args)]
-// clap names a group after its struct.
+// clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 #[command(after_help = about())]
 pub struct Args {
@@ -84,7 +84,7 @@ impl Args {
     }
 }
 
-/// The name of the plugin in a file.
+/// The name of the plugin whose component has this file name.
 fn plugin_of(component: &str) -> String {
     Path::new(component).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

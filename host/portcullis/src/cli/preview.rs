@@ -1,4 +1,4 @@
-//! `portcullis preview`: a page in the browser that shows the tools' views, as a client would.
+//! `portcullis preview`: serves a page for the browser, which shows the tools' views as a client would.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -50,7 +50,7 @@ const FILES: &[(&str, &str)] = &[
     ("/view.js", include_str!("../../../../resources/preview/view.js")),
 ];
 
-/// The part of the Content Security Policy that a page cannot declare in itself.
+/// The part of the Content Security Policy that a page cannot declare in its own HTML.
 const POLICY: &str = "frame-ancestors 'none'";
 
 impl Args {
@@ -159,7 +159,7 @@ fn pages(index: &str) -> BTreeMap<String, Page> {
     pages
 }
 
-/// The page that contains the views. The page itself declares its policy and explains it.
+/// The page that contains the views. A line of the page has its Content Security Policy, which is sent as a header.
 fn sandbox_page() -> BTreeMap<String, Page> {
     let policy = SANDBOX.lines().find_map(|line| line.strip_prefix("Content-Security-Policy: "));
     let policy = policy.expect("the page declares its policy");

@@ -1,4 +1,4 @@
-//! Output on stdout: the host's own text, untrusted text, and data.
+//! Prints to stdout: the host's own text, untrusted text, and JSON.
 
 use std::io::{IsTerminal, Write};
 
@@ -45,8 +45,8 @@ fn print_raw(text: &str) -> anyhow::Result<CommandEnd> {
     })
 }
 
-/// Like [`print()`], for a command that continues. Returns false if the pipe is closed, so that no further
-/// output is read.
+/// Like [`print()`], for a command that continues. Returns false if the pipe is closed: then nothing reads further
+/// output.
 ///
 /// # Errors
 ///
@@ -60,7 +60,8 @@ pub fn print_while_read(text: &str) -> anyhow::Result<bool> {
     }
 }
 
-/// The end of a command that has printed. A closed pipe is not an error: the reader of the pipe has read enough.
+/// Calls `write` to print, and returns the end of the command. A closed pipe is not an error: the reader of the pipe
+/// has read enough.
 fn end_after(write: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<CommandEnd> {
     match write() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

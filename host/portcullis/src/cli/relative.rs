@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use portcullis_core::bindings::PathArgument;
 use portcullis_core::call::split_at_items;
 
-/// Makes the relative paths among a tool's arguments absolute. A path is relative to the first of the folders beneath
-/// which it exists; a path that exists beneath none is relative to the first folder.
+/// Makes the relative paths among a tool's arguments absolute. A relative path is looked for beneath each of the
+/// folders in turn. A path that exists beneath none of them is relative to the first folder.
 ///
 /// Only arguments that the tool declares as paths change. Roots still decide what can be opened.
 pub fn make_absolute(
@@ -37,7 +37,7 @@ pub fn each_path(
 ) -> anyhow::Result<()> {
     let mut whole = Value::Object(std::mem::take(arguments));
     let mut pointers: Vec<_> = declared.iter().map(|path| path.pointer.as_str()).collect();
-    // A path that is declared twice, for reading and for writing, is changed once.
+    // A path that is declared twice in a row, for reading and for writing, is changed once.
     pointers.dedup();
     let mut texts = pointers.into_iter();
     let changed = texts

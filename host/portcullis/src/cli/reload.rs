@@ -1,6 +1,7 @@
 //! Reloads the configuration and the plugins of a running server: on SIGHUP, and when one of their files changes.
 //!
-//! What cannot be used changes nothing, and the log says why. Calls in flight end as they began.
+//! A configuration that cannot be used changes nothing, and the log says why. Calls in flight end with the
+//! configuration with which they began.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -48,7 +49,7 @@ pub struct Reloader<'a> {
 impl Reloader<'_> {
     /// Reloads the configuration whenever there is a reason. Never ends.
     pub async fn follow(mut self) -> Infallible {
-        // The stamps are taken before the files are read: a change meanwhile is a reason for the next reload.
+        // The stamps are taken before the files are read: a change during the reading is a reason for the next reload.
         let (mut files, mut approvals) = self.stamps().await;
         loop {
             let (watched, lock, shared) = (self.watched(), self.lock(), self.shared.clone());
@@ -129,8 +130,8 @@ impl Reloader<'_> {
         Ok(())
     }
 
-    /// Loads the plugins. A plugin whose new file cannot be used, and whose section of the configuration is the same,
-    /// goes on with the code that it has.
+    /// Loads the plugins. If the new file of a plugin cannot be used and its section of the configuration is unchanged,
+    /// the plugin goes on with its present code.
     async fn load(
         &self,
         context: &CommandContext,
@@ -228,8 +229,8 @@ impl Watched {
     }
 }
 
-/// Waits until the approvals differ from `before` while something is held back, which an approval may release. Other
-/// changes do not matter: the host itself approves at first use.
+/// Waits until the approvals change from `before` while a plugin is refused or a tool is held back, which the new
+/// approval may release. Other changes of the lock file are no reason to reload: the host itself approves at first use.
 async fn approved(before: FileStamps, lock: &Watched, shared: &Shared) {
     let mut before = before;
     loop {

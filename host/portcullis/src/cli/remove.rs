@@ -64,7 +64,8 @@ impl Args {
             super::print("nothing was removed\n")?;
             return Ok(CommandEnd::Failed);
         }
-        // The grants are removed first. If the process is killed then, no later plugin of this name has the grants.
+        // The grants are removed first. If the process is killed afterwards, a later plugin of this name does not have
+        // the grants.
         let mut text = String::new();
         if let Some(removal) = &removal {
             text += &removal.write()?;

@@ -25,7 +25,7 @@ use serde_json::Value;
 use super::context::CommandContext;
 use super::inspect::{settings, want_target};
 
-/// The version of the form of the report.
+/// The version of the report's format.
 const FORMAT: u32 = 1;
 
 /// The records of the audit and the approvals of the lock file, for all sources.
@@ -66,7 +66,7 @@ impl RecordedFacts {
     }
 }
 
-/// All facts.
+/// The facts about all plugins and upstream servers, the configuration and the audit.
 pub async fn facts(context: &CommandContext) -> anyhow::Result<Facts> {
     let (catalog, summaries) = context.overview().await?;
     let known = RecordedFacts::read(context, &catalog.plugins.loaded)?;
@@ -214,7 +214,8 @@ impl RecordedFacts {
     fn uninstalled(&self, inspection: &Inspection) -> PluginFacts {
         let Inspection { name, origin, digest, info, tools, defect, remarks, .. } = inspection;
         let wants = info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default();
-        // An installed plugin may have the same name. Its use is not the use of this component.
+        // The empty name finds no records: those of an installed plugin with the same name are not about this
+        // component.
         let capabilities = Capability::ALL.into_iter().filter_map(|capability| {
             let facts = self.capability("", capability, &info.imports, wants);
             is_about_something(&facts).then_some(facts)

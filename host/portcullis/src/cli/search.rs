@@ -25,7 +25,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Exit code 1: the registry lists no matching name.
+    /// Prints the names. Exit code 1: the registry lists no matching name.
     pub(super) async fn run(self, context: &CommandContext) -> anyhow::Result<CommandEnd> {
         let location = Location::parse(&self.location)?;
         let logins = sources::logins();

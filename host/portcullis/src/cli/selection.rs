@@ -13,7 +13,7 @@ use super::context::CommandContext;
 /// The options that say which tools clients see. Without them, profiles of the configuration or the projects in the
 /// roots decide.
 #[derive(clap::Args, Default)]
-// clap names a group after its struct.
+// clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 pub struct Flags {
     /// List the tools of these families, plugins and servers only; `all` lists every tool, `search` offers tools by search, `code` by programs

@@ -19,7 +19,8 @@ use super::{CommandEnd, Common, log, safety, serve_options, signals};
 /// The time from the end of stdin, or a signal, to the forced exit of the process.
 const STDIO_EXIT_TIMEOUT: Duration = Duration::from_millis(4500);
 
-/// The time from a signal to the forced exit, over HTTP. Clients also have to receive their last responses.
+/// The time from a signal to the forced exit, over HTTP. This time is longer than that over stdio, because clients also
+/// have to receive their last responses.
 const HTTP_EXIT_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Arguments of `serve`.
@@ -44,7 +45,7 @@ impl Args {
         self.serve(context, Some(common)).await
     }
 
-    /// As [`Self::run`], without reloading the configuration.
+    /// Like [`Self::run`], without reloading the configuration.
     pub(super) async fn run_once(self, context: CommandContext) -> anyhow::Result<CommandEnd> {
         self.serve(context, None).await
     }

@@ -1,4 +1,4 @@
-//! The options of `serve`, which override the configuration each time it is read.
+//! The options of `serve`, which override the configuration each time the configuration is read.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

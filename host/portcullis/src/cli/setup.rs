@@ -30,7 +30,7 @@ Examples:
 
 /// Arguments of `setup`.
 #[derive(clap::Args)]
-// clap names a group after its struct.
+// clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -148,7 +148,7 @@ impl Args {
         }
     }
 
-    /// The arguments of an entry. `None`: no option adds an argument, so an entry keeps its arguments.
+    /// The arguments of an entry. `None`: no option adds an argument, so an existing entry keeps its arguments.
     fn arguments(&self, common: &Common) -> anyhow::Result<Option<Vec<String>>> {
         let mut arguments = vec!["serve".to_owned()];
         if let Some(config) = &common.config {
@@ -169,7 +169,8 @@ impl Args {
         Ok((arguments.len() > 1).then_some(arguments))
     }
 
-    /// Writes a plan, or the same change of the file as it is now.
+    /// Writes a plan. If another program changed the file after the plan was made, makes a new plan for the same
+    /// change.
     fn write(
         &self,
         client: &Client,
@@ -206,8 +207,7 @@ impl Args {
         Ok(text)
     }
 
-    /// The text that tools can open no files, if neither the client nor the entry nor the configuration names a root.
-    /// Otherwise empty.
+    /// A warning that tools can open no files. Empty if the client, the entry or the configuration names a root.
     fn about_roots(&self, client: &Client, machine: &Machine) -> String {
         let entries = Plan::installed(client, machine).unwrap_or_default();
         let own = entries.iter().find(|entry| entry.name == self.name);
@@ -244,12 +244,12 @@ pub(super) fn machine() -> anyhow::Result<Machine> {
     Ok(Machine::of_user(&project)?)
 }
 
-/// The path of this program as clients should have it: a path in `PATH`, if one leads to this program. Such a path
-/// stays the same when a package manager installs another version.
+/// The path of this program for the files of clients. If a path in `PATH` leads to this program, this path is used,
+/// because it stays the same when a package manager installs another version.
 ///
 /// # Errors
 ///
-/// The path is not known, or not UTF-8, which no client's file could hold.
+/// The path is not known, or is not UTF-8 and cannot be written into a client's file.
 #[expect(clippy::disallowed_methods, reason = "clients start the program that runs")]
 pub(super) fn command() -> anyhow::Result<String> {
     let own = std::env::current_exe().context("finding the path of portcullis")?;

@@ -1,4 +1,5 @@
-//! Signals: the first one stops a server gracefully, the second one ends it at once. SIGXFSZ does not end the process.
+//! Handles signals: the first signal stops a server gracefully, and the second one ends its process at once. SIGXFSZ
+//! does not end the process.
 
 use std::time::Duration;
 
@@ -15,9 +16,9 @@ const LAST_LINE_TIMEOUT: Duration = Duration::from_millis(250);
 /// What SIGHUP does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnHangup {
-    /// SIGHUP ends the process, as when a terminal is closed.
+    /// SIGHUP, which a closed terminal sends, stops the server.
     Stop,
-    /// SIGHUP is received by [`Hangup`], as services expect.
+    /// [`Hangup`] receives SIGHUP, and the configuration is reloaded, as is usual for services.
     Reload,
 }
 
@@ -35,7 +36,7 @@ pub struct Hangup {
 }
 
 impl Hangup {
-    /// Receives SIGHUP if that is to reload. There is no SIGHUP on Windows.
+    /// Receives SIGHUP if `on_hangup` is [`OnHangup::Reload`]. There is no SIGHUP on Windows.
     ///
     /// # Errors
     ///
@@ -67,9 +68,10 @@ impl Hangup {
     }
 }
 
-/// Cancels `stop` at the first SIGTERM or SIGINT, or at SIGHUP if that is to stop. The second signal ends the process
-/// with the exit code of shells: 128 plus the signal's number. SIGHUP stops on Linux only, and not if it was ignored at
-/// the start (`nohup`). On Windows, Ctrl-C takes the place of the signals, and the exit code is [`TIMED_OUT_EXIT_CODE`].
+/// Cancels `stop` at the first SIGTERM or SIGINT, or at the first SIGHUP if `on_hangup` is [`OnHangup::Stop`]. The
+/// second signal ends the process with the exit code of shells: 128 plus the signal's number. SIGHUP cancels `stop` on
+/// Linux only, and only if SIGHUP was not ignored at the start (`nohup` ignores it). On Windows, Ctrl-C takes the place
+/// of the signals, and the exit code is [`TIMED_OUT_EXIT_CODE`].
 ///
 /// # Errors
 ///
@@ -122,8 +124,8 @@ pub fn listen(stop: CancellationToken, on_hangup: OnHangup) -> anyhow::Result<()
     Ok(())
 }
 
-/// Whether to install a handler for SIGHUP: only if `/proc` says that SIGHUP is not ignored. If it is ignored, it
-/// has to stay so, and a handler would change that.
+/// Whether to install a handler for SIGHUP: only if `/proc` says that SIGHUP is not ignored. An ignored SIGHUP has to
+/// stay ignored, and a handler would change that.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "Linux says in a file which signals are ignored")]
 fn listens_to_hangup() -> bool {

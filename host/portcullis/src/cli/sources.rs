@@ -20,7 +20,7 @@ pub const LOGINS: &str = "\
 Logins are read from docker's config.json (`docker login`, `oras login`), or from the environment variables
 PORTCULLIS_REGISTRY (the host), PORTCULLIS_REGISTRY_USER and PORTCULLIS_REGISTRY_PASSWORD.";
 
-/// The source that an argument names. A path becomes absolute, as the lock file keeps it.
+/// The source that an argument names. A path becomes absolute, because the lock file keeps the source.
 pub fn parse(text: &str) -> anyhow::Result<Source> {
     match Source::parse(text)? {
         Source::File(path) => {
@@ -47,7 +47,8 @@ pub fn logins() -> Logins {
     Logins { docker: folder.map(|folder| folder.join("config.json")), given }
 }
 
-/// The terms of the configuration, with these logins.
+/// The terms for requests: what the configuration demands of sources, these logins, and the maximum size of a
+/// component.
 pub fn terms<'a>(context: &'a CommandContext, logins: &'a Logins) -> Terms<'a> {
     Terms { demands: &context.config.plugin_sources, logins, most: MAX_COMPONENT_BYTES }
 }
@@ -74,7 +75,8 @@ pub fn stage(folder: &Path, name: &str, component: &[u8]) -> anyhow::Result<Path
     Ok(file)
 }
 
-/// Inspects a component as the plugin of this name, in this place. Nothing is installed or approved.
+/// Inspects a component as if it were installed in this place, as the plugin of this name. Nothing is installed or
+/// approved.
 pub async fn inspect(
     context: &CommandContext,
     sandbox: &std::sync::Arc<Sandbox>,

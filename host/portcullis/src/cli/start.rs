@@ -81,7 +81,7 @@ fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Re
             }
         }
     });
-    // A thread may still be in a blocking read whose result is not needed.
+    // `shutdown_background` does not wait for threads that are still in a blocking read: the result is not needed.
     runtime.shutdown_background();
     if let Err(error) = audit.end() {
         tracing::error!("the audit of this process could not be sealed: {error}");

@@ -1,4 +1,4 @@
-//! Starts telemetry, if the configuration or the environment names a collector of OpenTelemetry.
+//! Starts telemetry, if the configuration or the environment names an OpenTelemetry collector.
 
 use anyhow::Context as _;
 use portcullis_core::config::{Config, TelemetryConfig};

@@ -30,7 +30,7 @@ before you run them.";
 
 /// Arguments of `test`.
 #[derive(clap::Args)]
-// clap names a group after its struct.
+// clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 #[command(after_help = ABOUT)]
 pub struct Args {
@@ -64,7 +64,7 @@ impl Args {
     }
 }
 
-/// Runs the cases of a folder with a component. With `is_shown`, prints each one when it has ended.
+/// Runs the cases of a folder with a component. With `is_shown`, prints each case when it has ended.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub async fn test(component: &Path, cases: &Path, is_shown: bool) -> anyhow::Res
     Ok(all)
 }
 
-/// The name that the plugin has: that of its file.
+/// The name of the plugin: the name of its file without `.wasm`.
 pub fn plugin_name(component: &Path) -> anyhow::Result<String> {
     let name = component.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     if component.extension().is_none_or(|extension| extension != "wasm") {

@@ -169,8 +169,8 @@ fn show(selection: &Selection, is_json: bool) -> anyhow::Result<CommandEnd> {
     if is_json { super::print::untrusted(&text) } else { super::print(&text) }
 }
 
-/// The records, each with its depth. Records of a call that a plugin made have depth 1, and follow the record in
-/// which the plugin asked for the call. All other records have depth 0 and keep their order.
+/// The records, each with its depth. Records of an inner call have depth 1, and follow the record in which the plugin
+/// asked for the call. All other records have depth 0 and keep their order.
 fn tree(records: &[Record]) -> Vec<(usize, &Record)> {
     let mut inner: BTreeMap<(&str, &str), Vec<&Record>> = BTreeMap::new();
     for record in records {
@@ -194,7 +194,7 @@ fn tree(records: &[Record]) -> Vec<(usize, &Record)> {
         let of_call = called.and_then(|(_, call)| inner.remove(&(&*record.request, call)));
         all.extend(of_call.into_iter().flatten().map(|record| (1, record)));
     }
-    // The asks for these calls are not among the records.
+    // The asks for these inner calls are not among the records, so the records of the calls are placed by their times.
     for record in inner.into_values().flatten() {
         let later = |(_, other): &(usize, &Record)| other.time > record.time;
         let place = all.iter().position(later).unwrap_or(all.len());

@@ -27,15 +27,15 @@ pub struct Trial {
 pub struct Tested {
     /// The case.
     pub case: Case,
-    /// How it ended.
+    /// How the case ended.
     pub end: End,
-    /// How long it took.
+    /// How long the case took.
     pub took: Duration,
 }
 
 /// How a case ended.
 pub enum End {
-    /// The tool was called, with these differences from what is expected. None: the case has passed.
+    /// The tool was called. These are the differences from what is expected; without differences, the case has passed.
     Compared(Vec<Difference>),
     /// The tool was not called, or did not end with an answer, for this reason.
     NotCompared(String),
@@ -121,7 +121,7 @@ impl Trial {
     }
 }
 
-/// Writes the files of a case into a new folder, and returns its path without links.
+/// Writes the files of a case into a new folder. Returns the folder's path, without symbolic links.
 #[expect(clippy::disallowed_methods, reason = "the place is a folder of this process")]
 fn write_files(state: &Path, case: &Case) -> anyhow::Result<PathBuf> {
     let root = state.join("files");
@@ -150,11 +150,11 @@ pub fn folders(state: &Path) -> Folders {
     }
 }
 
-/// What is observed of an answer, without what was refused.
+/// What is observed of an answer. The list of denials is still empty.
 ///
 /// # Errors
 ///
-/// The answer is not that of a tool, in words.
+/// The answer is not the result of a tool. The error says why.
 fn observed(answer: Result<SourceAnswer, CallFailure>) -> Result<Observed, String> {
     match answer {
         Ok(SourceAnswer::Plugin(PluginAnswer::Tool(result))) => {
@@ -175,14 +175,14 @@ fn observed(answer: Result<SourceAnswer, CallFailure>) -> Result<Observed, Strin
             ))
         }
         Ok(_) => Err("the plugin did not return the result of a tool".to_owned()),
-        // A client gets most failures as the result of the tool.
+        // A client gets most failures as the result of the tool, so a case gets them in the same way.
         Err(failure) => {
             Ok(Observed { is_error: true, text: failure.to_string(), ..Observed::default() })
         }
     }
 }
 
-/// What the plugin was refused, from the records of the audit.
+/// The asks of the plugin that were denied, from the records of the audit.
 fn denials(records: &[String]) -> Vec<String> {
     let records = records.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let denied = records.filter(|record| record["event"] == "ask" && record["verdict"] == "denied");
@@ -197,7 +197,7 @@ fn without_root(mut observed: Observed, root: &str) -> Observed {
     let hide = |text: &mut String| *text = text.replace(root, ROOT);
     hide(&mut observed.text);
     observed.denied.iter_mut().for_each(hide);
-    // The text of JSON, in which a path may be escaped.
+    // In JSON, the path may be escaped.
     let escaped = Value::from(root).to_string();
     let escaped = escaped.trim_matches('"');
     observed.structured = observed.structured.map(|value| {

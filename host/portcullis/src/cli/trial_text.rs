@@ -23,7 +23,7 @@ pub fn as_text(tested: &Tested) -> String {
     format!("{} {name} {took}\n  {}\n{details}", red("failed"), faint(&path))
 }
 
-/// What is expected and what was found, line by line.
+/// A difference as text: what is expected and what was found, line by line.
 fn difference(difference: &Difference) -> String {
     let Difference { key, expected, found } = difference;
     let mut text = format!("  {key}: {} expected, {} found\n", red("-"), green("+"));
@@ -46,7 +46,7 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
-/// The last line.
+/// The last line of the output: the numbers of cases that passed and failed.
 pub fn summary(passed: usize, failed: usize) -> String {
     let failed_text = format!("{failed} failed");
     let failed_text = if failed == 0 { failed_text } else { red(&failed_text) };

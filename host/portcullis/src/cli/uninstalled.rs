@@ -1,4 +1,4 @@
-//! Components that are not installed: in a file, in a folder, or at an address. For `portcullis audit` and
+//! Inspects components that are not installed: in a file, in a folder, or at an address. Used by `portcullis audit` and
 //! `portcullis report`.
 
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub enum Uninstalled {
 }
 
 impl Uninstalled {
-    /// The place that a text names. `None`: it is a name of a plugin or server.
+    /// The place that a text names. `None`: the text is the name of a plugin or server.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Uninstalled {
         Ok(all)
     }
 
-    /// Prints what the components could do. Exit code 1: one of them cannot be a plugin.
+    /// Prints what the components could do. Exit code 1: at least one component cannot be a plugin.
     pub async fn run(self, context: &CommandContext, is_json: bool) -> anyhow::Result<CommandEnd> {
         let (mut all, mut end) = (Vec::new(), CommandEnd::Done);
         for inspected in self.inspect(context).await? {

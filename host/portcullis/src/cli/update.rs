@@ -1,5 +1,5 @@
-//! `portcullis plugin update`: fetches newer components from where plugins were fetched, shows what changed, asks, and
-//! replaces the plugins.
+//! `portcullis plugin update`: fetches newer components of plugins from their recorded sources, shows what changed,
+//! asks, and replaces the plugins.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl Args {
         Ok(end)
     }
 
-    /// Updates one plugin. `false`: another component was fetched and not taken.
+    /// Updates one plugin. `false`: another component was fetched, and the plugin was not replaced.
     async fn update(
         &self,
         context: &CommandContext,
@@ -184,7 +184,8 @@ impl Args {
         Ok(Installed { name: name.to_owned(), path, digest, approved, from, source })
     }
 
-    /// The digest of the artifact, if the registry says that it is still the one that is installed and approved.
+    /// The digest of the installed and approved artifact, if the registry says that the source still leads to this
+    /// artifact.
     async fn unchanged(
         &self,
         context: &CommandContext,

@@ -1,5 +1,5 @@
-//! `portcullis wrap`: serves the tools of another MCP server, with views. The server is named by arguments, not in
-//! portcullis.toml.
+//! `portcullis wrap`: serves the tools of another MCP server, with views. The server is named by the arguments of the
+//! command and not by portcullis.toml.
 
 use anyhow::bail;
 use portcullis_core::families::VIEW_PLUGIN;
@@ -10,7 +10,7 @@ use super::{CommandEnd, serve};
 
 /// Arguments of `wrap`.
 #[derive(clap::Args)]
-// clap names a group after its struct. The group `Args` is that of `serve::Args`.
+// clap names a group after its struct. The group `Args` already belongs to `serve::Args`.
 #[group(skip)]
 pub struct Args {
     #[command(flatten)]
@@ -48,7 +48,7 @@ impl Args {
         }
         let is_alone = context.config.upstreams.len() == 1 && !self.with_bundled;
         if is_alone && context.config.profiles.is_empty() {
-            // The server is listed as it is: a long list is not offered by search.
+            // All tools of the server are listed. Even a long list is not replaced by `search_tools`.
             self.serve.list_all_by_default();
         }
         context.config.check()?;

@@ -1,4 +1,4 @@
-//! Files with the secrets of imported servers, which only the user can read.
+//! Writes the secrets of imported servers into files that only the user can read.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ impl<'a> SecretFiles<'a> {
                     "{shown} already contains another secret: remove the file, and run the command again"
                 )
             }
-            // A new file can be read by its owner only.
+            // `replace_durably` makes a new file that only its owner can read.
             None => replace_durably(&path, secret.as_bytes())
                 .with_context(|| format!("writing {shown}"))?,
         }

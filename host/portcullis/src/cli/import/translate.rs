@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// A translated server.
 #[derive(Debug, Default)]
 pub(super) struct Translated {
-    /// Its keys, without secrets.
+    /// The keys of `[upstreams.NAME]`, without secrets.
     pub(super) keys: UpstreamKeys,
     /// Secrets: the table, the key in it, and the value.
     pub(super) secrets: Vec<(&'static str, String, String)>,
@@ -19,10 +19,10 @@ pub(super) struct Translated {
     pub(super) remarks: Vec<String>,
 }
 
-/// Keys that tell a client how to show or use a server.
+/// Keys that tell a client how to show or use a server. They are left out without a remark.
 const CLIENT_KEYS: [&str; 4] = ["name", "display_name", "description", "bundled"];
 
-/// Parts of names whose values are secrets.
+/// Words in the names of values that are secrets.
 const SECRET_WORDS: [&str; 8] =
     ["token", "secret", "password", "passwd", "authorization", "key", "credential", "cookie"];
 
@@ -49,7 +49,7 @@ pub(super) fn translate(entry: &Value) -> Result<Translated, String> {
     let (disabled, enabled) = (take(&["disabled"]), take(&["enabled"]));
     match (command, url) {
         (Some(Value::Object(inner)), _) => {
-            // Zed's earlier form.
+            // In Zed's earlier form, `command` is an object with `path` and `args`.
             let path = inner.get("path").cloned().unwrap_or_default();
             server.set_program(&path, args.as_ref().or(inner.get("args")))?;
         }
@@ -167,8 +167,8 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// The variable that a whole value stands for: `${env:NAME}` (VS Code, Cursor, Windsurf), `${NAME}` (Claude Code) or
-/// `$NAME` (Gemini CLI).
+/// The environment variable to which a whole value refers: `${env:NAME}` (VS Code, Cursor, Windsurf), `${NAME}` (Claude
+/// Code) or `$NAME` (Gemini CLI).
 fn variable(value: &str) -> Option<&str> {
     let inner = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let name = match inner {
@@ -176,7 +176,7 @@ fn variable(value: &str) -> Option<&str> {
         None => value.strip_prefix('$')?,
     };
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    // Other words in braces, such as `${workspaceFolder}`, are not in capitals.
+    // Names with lower-case letters, such as `${workspaceFolder}`, are variables of clients.
     let is_name = !name.is_empty() && name.bytes().all(fits);
     let is_explicit = value.starts_with("${env:");
     (is_name && (is_explicit || !name.bytes().any(|byte| byte.is_ascii_lowercase())))
@@ -220,7 +220,7 @@ fn replace_variables(text: &str) -> Result<String, String> {
 fn is_secret(key: &str, value: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let is_named = SECRET_WORDS.iter().any(|word| key.contains(word));
-    // Shorter values do not count as secrets: they could not be removed from answers.
+    // Shorter values do not count as secrets, because they could not be removed from answers.
     value.len() >= 8 && (is_named || TOKEN_PREFIXES.iter().any(|token| value.starts_with(token)))
 }
 
