@@ -167,7 +167,9 @@ impl UpstreamOffer {
     pub fn holds(&self, name: &str) -> bool {
         let prefix = self.source.config.prefix.as_deref().unwrap_or(&self.source.name);
         let own = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
-        self.is_held(name) || own.is_some_and(|own| self.is_held(own))
+        let tools = self.listing.tools.iter().zip(&self.presented);
+        let mut held = tools.filter(|(listed, _)| self.is_held(&listed.name));
+        held.any(|(_, shown)| shown.name == name || own == Some(&*shown.name))
     }
 }
 

@@ -12,6 +12,7 @@ mod describe;
 mod dev;
 mod dev_project;
 mod doctor;
+mod edited_file;
 mod family;
 mod file_stamps;
 mod first_start;
@@ -204,8 +205,8 @@ enum Plugin {
     Revoke(grant::Revoke),
 }
 
-/// How a command ended. The exit codes: 0 for [`CommandEnd::Done`], 1 for [`CommandEnd::Failed`], 2 for an error, and
-/// 3 for a server whose shutdown timed out.
+/// How a command ended. The exit codes: 0 for [`CommandEnd::Done`], 1 for [`CommandEnd::Failed`], 2 for an error, 3 for
+/// a server whose shutdown timed out, and 127 for a program that this process could not start in its own place.
 pub enum CommandEnd {
     /// The command succeeded.
     Done,

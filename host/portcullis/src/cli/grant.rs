@@ -18,6 +18,7 @@ use portcullis_core::sandbox::Feature;
 use super::CommandEnd;
 use super::confirm::Consent;
 use super::context::CommandContext;
+use super::edited_file::write_config;
 use super::inspect::wants_text;
 use super::style::{faint, green, red};
 
@@ -403,7 +404,7 @@ impl PlannedRemoval {
 
     /// Writes the removal. Returns what was done, for display.
     pub(super) fn write(&self) -> anyhow::Result<String> {
-        write(&self.file, &self.edit)
+        write_config(&self.file, &self.edit.after)
     }
 }
 
@@ -416,22 +417,6 @@ fn finish(editing: &GrantEdit<'_>, edit: &Edit, how: &WriteMode) -> anyhow::Resu
         super::print("nothing was written\n")?;
         return Ok(CommandEnd::Failed);
     }
-    let text = write(&editing.file, edit)?;
+    let text = write_config(&editing.file, &edit.after)?;
     super::print(&format!("{text}{}\n", faint("restart a running server to apply the change")))
-}
-
-/// Writes the edit. Returns what was done, for display.
-fn write(file: &ConfigFile, edit: &Edit) -> anyhow::Result<String> {
-    let lost =
-        portcullis_checked_files::write_edited(&file.path, file.text.as_deref(), &edit.after)?;
-    let path = file.path.display().to_string();
-    let path = portcullis_sanitize::visible_line(&path, 1000);
-    let mut text = format!("written: {path}\n");
-    if lost.owner {
-        text += "you own the file now: only root could keep its previous owner\n";
-    }
-    if lost.group {
-        text += "the file now has your group, without permission to read it: you are not a member of its previous group\n";
-    }
-    Ok(text)
 }

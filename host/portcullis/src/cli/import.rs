@@ -13,6 +13,7 @@ use portcullis_sanitize::{visible, visible_line};
 use similar::TextDiff;
 
 use super::confirm::Consent;
+use super::edited_file::write_config;
 use super::style::{faint, green, red};
 use super::{CommandEnd, Common};
 use secrets::SecretFiles;
@@ -76,13 +77,12 @@ impl Args {
             return Ok(CommandEnd::Failed);
         }
         let after = write_into(&secrets, &text, &new)?;
-        portcullis_checked_files::write_edited(&config.path, config.text.as_deref(), &after)?;
-        let path = visible_line(&config.path.display().to_string(), 1000);
+        let written = write_config(&config, &after)?;
         let next = format!(
             "remove these servers from {}, so that they run behind portcullis only; `portcullis plugin list` starts them",
             visible_line(&self.file.display().to_string(), 1000)
         );
-        super::print(&format!("{} {path}\n{}\n", green("written"), faint(&next)))?;
+        super::print(&format!("{written}{}\n", faint(&next)))?;
         Ok(if left_out == 0 { CommandEnd::Done } else { CommandEnd::Failed })
     }
 }

@@ -13,6 +13,7 @@ use portcullis_core::families::FAMILIES;
 use portcullis_sanitize::{visible, visible_line};
 
 use super::confirm::Consent;
+use super::edited_file::about_lost;
 use super::style::{faint, green, red};
 use super::{CommandEnd, Common};
 
@@ -197,9 +198,7 @@ impl Args {
         if let Some(backup) = &written.backup {
             text += &format!("  before: {}\n", visible_line(&backup.display().to_string(), 1000));
         }
-        if written.lost.owner || written.lost.group {
-            text += "  the file's owner or group could not be kept\n";
-        }
+        text += &about_lost(written.lost);
         if !self.remove {
             text += &format!("  next: {}\n", client.reload);
             text += &self.about_roots(client, machine);

@@ -53,7 +53,7 @@ pub fn terms<'a>(context: &'a CommandContext, logins: &'a Logins) -> Terms<'a> {
     Terms { demands: &context.config.plugin_sources, logins, most: MAX_COMPONENT_BYTES }
 }
 
-/// Fetches a component, and tells the user the address that sent the component.
+/// Fetches a component. Tells the user how many bytes came, and from where, unless the source is a file.
 pub async fn fetch(context: &CommandContext, source: &Source) -> anyhow::Result<Fetched> {
     let logins = logins();
     let shown = visible_line(&source.to_string(), 500);

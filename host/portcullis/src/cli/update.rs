@@ -247,7 +247,11 @@ fn changes(
         approved.as_deref().and_then(|digest| lock.description(ApprovalKey::Plugin(name), digest));
     match before.map(|before| differences(&before, &of_component(&inspection.info))) {
         Some(changed) if changed.is_empty() => {
-            text += "  changes  none in its manifest and its imports; its code has changed\n";
+            text += if approved.as_ref() == Some(&new.digest) {
+                "  changes  none\n"
+            } else {
+                "  changes  none in its manifest and its imports; its code has changed\n"
+            };
         }
         Some(changed) => text += &super::approve::differences_text(&changed),
         None => {

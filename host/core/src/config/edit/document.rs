@@ -1,6 +1,6 @@
 //! Changes single keys of a TOML text and keeps everything else as it is written: comments, order and spaces.
 
-use serde_json::Value as Json;
+use serde_json::{Number, Value as Json};
 use toml_edit::{
     Array, ArrayOfTables, DocumentMut, InlineTable, Item, RawString, Table, TableLike, Value,
 };
@@ -393,10 +393,7 @@ fn remove_value(array: &mut Array, at: usize) {
 fn value(json: &Json) -> Value {
     match json {
         Json::Bool(flag) => Value::from(*flag),
-        Json::Number(number) => {
-            let number = number.to_string();
-            grouped(&number).parse().unwrap_or_else(|_| Value::from(number))
-        }
+        Json::Number(number) => written_number(number),
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(all) => Value::Array(all.iter().map(value).collect()),
         Json::Object(keys) => {
@@ -408,7 +405,21 @@ fn value(json: &Json) -> Value {
     }
 }
 
-/// A number with `_` between groups of three digits.
+/// A number in the usual TOML spelling: an integer has `_` between groups of three digits. TOML has no integers above
+/// those of 64 bits with a sign; a larger one becomes text, which the configuration then refuses.
+fn written_number(number: &Number) -> Value {
+    match (number.as_i64(), number.as_f64()) {
+        (Some(integer), _) => {
+            let sign = if integer < 0 { "-" } else { "" };
+            let written = format!("{sign}{}", grouped(&integer.unsigned_abs().to_string()));
+            written.parse().unwrap_or_else(|_| Value::from(integer))
+        }
+        (None, Some(float)) if number.is_f64() => Value::from(float),
+        (None, _) => Value::from(number.to_string()),
+    }
+}
+
+/// Digits with `_` between groups of three.
 fn grouped(digits: &str) -> String {
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -422,4 +433,27 @@ fn grouped(digits: &str) -> String {
 
 fn text(raw: &RawString) -> String {
     raw.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_numbers() {
+        for (number, written) in [
+            (json!(0), "0"),
+            (json!(100), "100"),
+            (json!(-100), "-100"),
+            (json!(-1_234_567), "-1_234_567"),
+            (json!(i64::MIN), "-9_223_372_036_854_775_808"),
+            (json!(0.25), "0.25"),
+            (json!(-1234.5), "-1234.5"),
+            (json!(u64::MAX), "\"18446744073709551615\""),
+        ] {
+            assert_eq!(value(&number).to_string(), written);
+        }
+    }
 }

@@ -204,7 +204,8 @@ fn replace_variables(text: &str) -> Result<String, String> {
     let text = text
         .replace("${userHome}", &home)
         .replace("${env:HOME}", &home)
-        .replace("${pathSeparator}", "/");
+        .replace("${pathSeparator}", std::path::MAIN_SEPARATOR_STR)
+        .replace("${/}", std::path::MAIN_SEPARATOR_STR);
     let Some((_, rest)) = text.split_once("${") else { return Ok(text) };
     let name = rest.split('}').next().unwrap_or_default();
     Err(match name.strip_prefix("input:") {
@@ -241,6 +242,10 @@ mod tests {
             (
                 json!({ "type": "stdio", "command": "npx", "args": ["-y", "a"], "env": { "MODE": "fast", "N": 1 } }),
                 json!({ "command": "npx", "args": ["-y", "a"], "env": { "MODE": "fast", "N": "1" } }),
+            ),
+            (
+                json!({ "command": "a", "args": ["b${pathSeparator}c${/}d"] }),
+                json!({ "command": "a", "args": [["b", "c", "d"].join(std::path::MAIN_SEPARATOR_STR)] }),
             ),
             (
                 json!({ "cmd": "uvx", "args": [], "envs": {}, "enabled": false }),
