@@ -137,7 +137,7 @@ fn a_second_tool_with_a_name_gets_its_plugins_name_as_a_prefix() {
     let called = home.run(&["call", "other_echo", r#"{"text": "hello"}"#]);
     assert_eq!(called.stdout, "hello\n", "{called:?}");
     let checked = home.run(&["check"]);
-    let remark = "the tool `echo` of `other` is called `other_echo`: `echo` had that name first";
+    let remark = "the tool `echo` of `other` is called `other_echo`: `echo` has that name";
     assert!(checked.stdout.contains(remark), "{checked:?}");
 }
 

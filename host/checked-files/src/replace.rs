@@ -126,7 +126,7 @@ fn flush_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Does nothing: systems on which a process cannot open folders flush folders by themselves.
+/// Does nothing: only on Unix can a process open a folder to flush it.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
 fn flush_folder(_: &Path) -> io::Result<()> {

@@ -27,8 +27,8 @@ pub struct Names {
 
 impl Names {
     /// Gives every item its name. If items of several sources have the same name, the item of the source with the
-    /// lowest `rank` keeps the name. The other items get the name of their source and `_` in front of their own
-    /// name. An item is hidden if its name is longer than 128 bytes or is already taken.
+    /// lowest `rank` keeps the name. The other items get the name of their source and `_` in front of that name.
+    /// Names include the operator's prefixes. An item is hidden if its name is longer than 128 bytes or is already taken.
     ///
     /// `rank` gets the index of a source in `all`, and a name. Of sources with equal rank, the first in `all` keeps
     /// the name. Each renamed or hidden item adds a remark to `remarks`, which calls the item a `kind` (`tool` or
@@ -73,7 +73,7 @@ impl Names {
                         let first = &all[owner].source;
                         remark(format!(
                             "the {kind} `{name}` of `{source_name}` is called `{own}`: \
-                             `{first}` had that name first"
+                             `{first}` has that name"
                         ));
                     }
                     taken.insert(own.clone(), at);

@@ -75,7 +75,7 @@ impl Key {
             .map_err(|error| wrong(error.to_string()))?;
         let der = SubjectPublicKeyInfoDer::from_pem_slice(&text).map_err(|_| {
             wrong(
-                "it has no line `-----BEGIN PUBLIC KEY-----`; name the file `cosign.pub`"
+                "it has no public key as PEM (`-----BEGIN PUBLIC KEY-----`); cosign writes the public key into its file `cosign.pub`"
                     .to_owned(),
             )
         })?;

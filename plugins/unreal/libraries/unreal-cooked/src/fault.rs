@@ -7,7 +7,7 @@ use unreal_package::CursorStop;
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The file does not have the magic number of its format.
-    #[error("it does not begin like {0}: it is encrypted, damaged or something else")]
+    #[error("it does not have the magic number of {0}: it is encrypted, damaged or something else")]
     Unknown(&'static str),
     /// The format has a version that this reader does not know.
     #[error(
@@ -32,7 +32,7 @@ pub enum Fault {
         oldest: u32,
     },
     /// The bytes are encrypted.
-    #[error("{what} is encrypted with the key {key}, which is needed to read it")]
+    #[error("{what} is encrypted, and encrypted data is not read here (GUID of the key: {key})")]
     Encrypted {
         /// The part.
         what: &'static str,
@@ -69,7 +69,7 @@ pub enum Fault {
     Damaged {
         /// The field.
         what: &'static str,
-        /// Offset in the file, chunk or container, in bytes.
+        /// Offset in bytes in what is parsed: the file, a chunk, a container, or a part, such as the index of an archive.
         at: u64,
     },
     /// A chunk lies in a block that the table of contents does not list.

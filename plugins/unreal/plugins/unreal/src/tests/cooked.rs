@@ -90,7 +90,7 @@ fn answers_name_what_is_missing() {
     let fault = refused(json!({ "file": file, "package": "/Game/No" }));
     assert!(fault.contains("has no package /Game/No"), "{fault}");
     for (file, said) in [
-        ("Saved/X.pak", "does not begin like an archive"),
+        ("Saved/X.pak", "does not have the magic number of an archive"),
         ("Saved/X.txt", "no extension of cooked"),
     ] {
         game.put(file, "text");
@@ -101,7 +101,10 @@ fn answers_name_what_is_missing() {
     game.put("Saved/X.utoc", "no container");
     let path = game.path().join("Saved/X.utoc");
     let fault = refused(json!({ "file": path }));
-    assert!(fault.contains("X.utoc") && fault.contains("does not begin like"), "{fault}");
+    assert!(
+        fault.contains("X.utoc") && fault.contains("does not have the magic number of"),
+        "{fault}"
+    );
 }
 
 fn archive() -> DraftPak {
