@@ -4,11 +4,11 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::client::{Client, Era, text_of};
 use crate::support::home::Home;
-use crate::support::{PATIENCE, stand_in, windows};
+use crate::support::{PATIENCE, stand_in, windows, workspace};
 
 /// A manifest that lacks `sap.ui`.
 const MANIFEST: &str = r#"{"_version": "1.60.0", "sap.app": {"id": "a.b", "type": "application",
@@ -91,6 +91,81 @@ fn a_client_names_its_roots_by_uris_with_drives() {
         client.answers = [("roots/list".to_owned(), json!({"roots": [{"uri": uri}]}))].into();
         let text = client.text("run_manifest_validation", json!({"manifestPath": path}));
         assert_eq!(text.contains("sap.ui"), is_open, "{uri}: {text}");
+    }
+}
+
+/// The folder of generated packages in the repository.
+const PACKAGES: &str = "plugins/unreal/libraries/unreal-package/fuzz/corpus/read";
+
+/// A home with an Unreal project that has two versions of a Blueprint.
+fn with_game() -> Home {
+    let home = Home::new();
+    let project = home.files().join("MyGame");
+    fs::create_dir_all(project.join("Content/Doors")).expect("a home");
+    fs::create_dir(project.join("Config")).expect("a home");
+    for (name, text) in [
+        ("MyGame.uproject", "{\"FileVersion\": 3, \"EngineAssociation\": \"5.6\"}"),
+        ("Config/DefaultEngine.ini", "[URL]\r\nGameName=MyGame\r\n"),
+    ] {
+        fs::write(project.join(name), text).expect("a home");
+    }
+    for (name, package) in [("BP_Door", "blueprint-35"), ("BP_Gate", "blueprint-36")] {
+        let package = workspace().join(PACKAGES).join(package);
+        let file = project.join(format!("Content/Doors/{name}.uasset"));
+        fs::copy(package, file).expect("a package of the repository");
+    }
+    home.configure("roots = [\"$FILES/MyGame\"]\n");
+    home
+}
+
+#[test]
+#[ignore = "needs Wine: tests/platforms/windows.sh"]
+fn unreal_tools_read_a_project_on_a_drive() {
+    let home = with_game();
+    let project = home.file("MyGame");
+    let mut client = Client::start(&home, Era::Modern);
+    let mut structured = |tool: &str, arguments: Value| {
+        let reply = client.call(tool, arguments);
+        assert_ne!(reply["result"]["isError"], true, "{tool}: {reply}");
+        assert!(!reply.to_string().contains("/Z:"), "a path as guests see it: {reply}");
+        reply["result"]["structuredContent"].clone()
+    };
+    for folder in [
+        project.clone(),
+        project.replace('/', "\\"),
+        project.replacen("Z:", "z:", 1),
+        project.replace("/MyGame", "/MYGAME"),
+        format!("\\\\?\\{}", project.replace('/', "\\")),
+    ] {
+        // Names of packages ignore case, as in the engine.
+        for asset in ["/Game/Doors/BP_Door", "/game/doors/bp_door"] {
+            let arguments = json!({ "assetPath": asset, "projectDir": folder });
+            let found = structured("query_asset", arguments);
+            assert_eq!(found["bExists"], true, "{folder}, {asset}: {found}");
+            assert_eq!(found["file"]["path"], "Content/Doors/BP_Door.uasset", "{found}");
+        }
+        let configured = structured("get_project_config", json!({ "projectDir": folder }));
+        let content = configured["paths"]["projectContentDir"].as_str().expect("a path");
+        let is_there = content.eq_ignore_ascii_case(&format!("{project}/Content/"));
+        assert!(is_there, "{folder}: {content}");
+        assert!(configured["settings"].to_string().contains("GameName"), "{configured}");
+    }
+    let searched = structured("search_assets", json!({ "packagePaths": ["/Game/Doors"] }));
+    assert_eq!(searched["totalCount"], 2, "{searched}");
+    let file = |name: &str| format!("{project}/Content/Doors/{name}.uasset").replace('/', "\\");
+    let both = json!({ "fileBefore": file("BP_Door"), "fileAfter": file("BP_Gate") });
+    let compared = structured("diff_assets", both);
+    assert!(compared.to_string().contains("BP_Gate"), "{compared}");
+    for (folder, why) in [
+        ("C:\\windows".to_owned(), "roots"),
+        (format!("{project}\\..\\..\\.."), ".."),
+        (format!("{project}:stream"), "stream"),
+    ] {
+        let arguments = json!({ "assetPath": "/Game/Doors/BP_Door", "projectDir": folder });
+        let reply = client.call("query_asset", arguments);
+        let text = text_of(&reply);
+        let is_refused = reply["result"]["isError"] == true || reply.get("error").is_some();
+        assert!(is_refused && text.contains(why), "{folder}: {text}");
     }
 }
 
