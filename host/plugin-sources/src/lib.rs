@@ -14,6 +14,7 @@ mod artifact;
 mod challenge;
 mod digest;
 mod error;
+mod link;
 mod list;
 mod login;
 mod manifest;

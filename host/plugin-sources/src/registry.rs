@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use http::header::{LINK, LOCATION};
+use http::header::LOCATION;
 use http::{HeaderValue, Method, StatusCode};
 use portcullis_egress::Origin;
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use url::Url;
 use crate::challenge::Challenge;
 use crate::digest::Digest;
 use crate::error::SourceError;
+use crate::link::next_page;
 use crate::login::{Login, Logins};
 use crate::manifest::{Descriptor, INDEX, MANIFEST, Manifest};
 use crate::reference::{Location, Version};
@@ -321,8 +322,7 @@ impl Registry {
             }
             let Names { repositories, tags } = read(&answer)?;
             names.extend(repositories.or(tags).unwrap_or_default());
-            let link = answer.headers.get(LINK).and_then(|value| value.to_str().ok());
-            let next = link.and_then(next_page).and_then(|next| answer.url.join(next).ok());
+            let next = next_page(&answer.headers).and_then(|next| answer.url.join(next).ok());
             is_cut = names.len() > MAX_NAMES || next.is_some();
             match next.filter(|_| names.len() < MAX_NAMES) {
                 Some(next) => url = next,
@@ -388,12 +388,6 @@ struct Kind {
     media_type: Option<String>,
     #[serde(default)]
     manifests: Option<Vec<Descriptor>>,
-}
-
-/// The address in `<ADDRESS>; rel="next"`.
-fn next_page(link: &str) -> Option<&str> {
-    let (address, rest) = link.trim().strip_prefix('<')?.split_once('>')?;
-    rest.contains("next").then_some(address)
 }
 
 fn read<T: for<'a> Deserialize<'a>>(answer: &Answer) -> Result<T, SourceError> {

@@ -416,9 +416,13 @@ async fn the_lists_of_a_registry_are_bounded() {
     // A list without an end.
     let page = |count| Reply::new(200, json!({ "repositories": vec!["x"; count] }).to_string());
     let endless = |count| page(count).with("link", "</v2/_catalog?last=x>; rel=\"next\"");
-    for (page, expected) in
-        [(endless(500), (2000, true)), (endless(3), (60, true)), (page(2000), (2000, false))]
-    {
+    let single = page(3).with("link", "</v2/_catalog?last=>; rel=\"first\"; title=\"next\"");
+    for (page, expected) in [
+        (endless(500), (2000, true)),
+        (endless(3), (60, true)),
+        (page(2000), (2000, false)),
+        (single, (3, false)),
+    ] {
         registry.state().faults.insert("/v2/_catalog".into(), page);
         let Listed::Repositories { names, is_cut } = listed("").await.unwrap() else {
             panic!("a list")
