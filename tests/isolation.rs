@@ -254,5 +254,5 @@ fn a_call_reaches_the_host_that_its_argument_names_and_only_during_this_call() {
     assert!(elsewhere.contains("denied"), "{elsewhere}");
     assert_eq!(named.asked().len(), 2);
     let shown = home.run(&["audit", "fetcher"]).stdout;
-    assert!(shown.contains("GET 127.0.0.1 (if a call names it)"), "{shown}");
+    assert!(shown.contains("GET 127.0.0.1 (only if a call names the host)"), "{shown}");
 }

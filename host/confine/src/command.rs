@@ -22,7 +22,7 @@ use crate::resource_limits::ResourceLimits;
 use crate::restrict::{Confinement, confines_files};
 use crate::working_directory::WorkingDirectory;
 
-/// A program that plugins can be granted to run, as it is written in `[commands.NAME]`.
+/// A command: a program that a plugin may run if the command is granted to it.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Definition {
@@ -31,11 +31,11 @@ pub struct Definition {
     /// The first arguments of the program. `@NAME` stands for the text of a script that comes with the binary.
     #[serde(default)]
     pub args: Vec<String>,
-    /// A regular expression that each argument of a plugin must match as a whole. Default: plugins can add no
-    /// arguments.
+    /// A regular expression for the arguments that a plugin adds: it must match each of them as a whole. Default:
+    /// plugins can add no arguments.
     pub more_args: Option<String>,
-    /// Variables of the host's environment that the program gets. It gets no other variable that reveals something about
-    /// the user. On Windows, `HOME` stands for `USERPROFILE`, `APPDATA` and `LOCALAPPDATA`, too.
+    /// Variables of the host's environment that the program gets. The program gets no other variable that reveals
+    /// something about the user. On Windows, `HOME` stands for `USERPROFILE`, `APPDATA` and `LOCALAPPDATA`, too.
     #[serde(default)]
     pub env: Vec<String>,
     /// Further programs that the command needs. Key: the environment variable that gets the program's path. Value: the
@@ -50,7 +50,7 @@ pub struct Definition {
     /// system that every program needs.
     #[serde(default)]
     pub reads: Vec<PathBuf>,
-    /// Directories that the program may write to. They are created where they are missing.
+    /// Directories that the program may write to. Missing directories are created.
     #[serde(default)]
     pub writes: Vec<PathBuf>,
     /// The options of a program that can limit itself. Default: none.
@@ -58,7 +58,7 @@ pub struct Definition {
     /// Whether the program may connect to other machines and to other processes.
     #[serde(default)]
     pub network: bool,
-    /// The longest time that the program may run or take to answer one request, in milliseconds.
+    /// The longest time of one run of the program, or of one answer of a worker, in milliseconds.
     #[serde(default = "minute")]
     pub wall_ms: NonZeroU64,
     /// The most memory of each process of the program, in bytes.
@@ -67,7 +67,8 @@ pub struct Definition {
     /// The largest output of the program, in bytes.
     #[serde(default = "sixteen_mebibytes")]
     pub output_bytes: NonZeroU64,
-    /// The most workers of this command at the same time.
+    /// The most workers of this command that answer at the same time. A worker is a process of the program that is kept
+    /// for further requests.
     #[serde(default = "two")]
     pub workers: NonZeroU32,
     /// The time for which an idle worker is kept, in milliseconds.

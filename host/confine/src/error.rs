@@ -49,7 +49,7 @@ pub enum DefinitionError {
     #[error("`own-limits.{0}` must contain {{}} once: the path goes there")]
     OwnLimitsPath(&'static str),
     /// `switch` is empty, or a name in it does not begin with `-`.
-    #[error("`own-limits.switch` must name options")]
+    #[error("`own-limits.switch` must name at least one option, and each name must begin with `-`")]
     OwnLimitsSwitch,
     /// `more-args` is not a regular expression.
     #[error("`more-args`: {0}")]

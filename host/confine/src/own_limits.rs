@@ -16,12 +16,13 @@ const PATH_PLACEHOLDER: &str = "{}";
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct OwnLimits {
-    /// The names that the option to limit itself has in different versions of the program. The host uses the first
-    /// one that the program's `--help` shows. If there is none, the program gets none of these options.
+    /// The option by which the program limits itself: its names in different versions of the program. The host uses the
+    /// first name that the program's `--help` shows. If `--help` shows none, the program gets none of these options.
     #[schemars(extend("minItems" = 1), inner(regex(pattern = "^-")))]
     pub switch: Vec<String>,
-    /// The option that lets the program read a file or a directory, with `{}` for the path. It is given once for
-    /// each path; the working directory is `.`, and the system's own files are left out.
+    /// The option that lets the program read a file or a directory, with `{}` for the path. The program gets it once for
+    /// each of these paths: the working directory, which is `.`, the paths in `reads` and `writes`, and the programs in
+    /// `find` with their packages. A path inside another one is left out.
     pub read: String,
     /// The option that lets the program write to a file or a directory, with `{}` for the path.
     pub write: String,

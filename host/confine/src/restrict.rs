@@ -109,7 +109,7 @@ pub fn strength() -> &'static str {
     }
     #[cfg(windows)]
     {
-        "limits of memory and time by job objects, which also end all processes together; files, \
+        "limits of memory and time by job objects, which also end all processes of a child together; files, \
          network and system calls are not confined on this system"
     }
 }

@@ -175,7 +175,10 @@ impl Client {
         }
         let client = self.builder()?.build().map_err(|error| {
             // The text of reqwest's error does not contain its cause.
-            tracing::error!("the HTTP client: {}", portcullis_sanitize::error_chain(&error));
+            tracing::error!(
+                "cannot make the HTTP client: {}",
+                portcullis_sanitize::error_chain(&error)
+            );
             Fault::Misconfigured
         })?;
         Ok(self.client.insert(client).clone())
@@ -184,7 +187,7 @@ impl Client {
     fn builder(&self) -> Result<reqwest::ClientBuilder, Fault> {
         let tls = tls_config().map_err(|error| {
             let error = portcullis_sanitize::error_chain(&error);
-            tracing::error!("the system's certificates: {error}");
+            tracing::error!("cannot load the system's certificates: {error}");
             Fault::Misconfigured
         })?;
         let resolver = PolicyResolver { policy: self.policy.clone(), names: self.names.clone() };

@@ -41,7 +41,7 @@ pub enum DocumentError {
     #[error(transparent)]
     Request(#[from] Fault),
     /// The server responded with an HTTP status other than 200.
-    #[error("the server answers with HTTP status {0}")]
+    #[error("the server answered with HTTP status {0}")]
     Status(u16),
 }
 

@@ -41,20 +41,22 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TooMany => "no more requests may be made",
+            Self::TooMany => "the limit of the number of requests is reached",
             Self::BadUrl => "the URL cannot be used",
             Self::Denied => "the request is not allowed",
-            Self::AddressDenied => "every address of the host was refused",
-            Self::Misconfigured => "the host's HTTP client is misconfigured",
+            Self::AddressDenied => "no address of the host is allowed",
+            Self::Misconfigured => {
+                "the configuration or the system is at fault: see the log of Portcullis"
+            }
             Self::ConnectionRefused => "the connection was refused",
             Self::Unreachable => "the host cannot be reached",
             Self::Certificate => "the host's certificate cannot be trusted",
             Self::TimedOut => "the request took too long",
             Self::RequestTooLong => "the request's body is too long",
-            Self::Protocol => "the request or its response is not valid HTTP",
-            Self::Encoded => "the answer is compressed, although the request did not allow it",
-            Self::TooLong => "the answer is too long",
-            Self::Incomplete => "the answer ended too early",
+            Self::Protocol => "the HTTP exchange with the server failed",
+            Self::Encoded => "the response is compressed, although the request did not allow it",
+            Self::TooLong => "the response is too long",
+            Self::Incomplete => "the response ended too early",
         })
     }
 }

@@ -25,10 +25,10 @@ pub enum OriginError {
     #[error(transparent)]
     Url(#[from] url::ParseError),
     /// The scheme is neither `http` nor `https`.
-    #[error("only http and https are known")]
+    #[error("the scheme must be http or https")]
     Scheme,
     /// The address contains a user name or a password, which can hide the host from readers.
-    #[error("an address must not contain a user name")]
+    #[error("an address must not contain a user name or a password")]
     UserName,
     /// The address has no host.
     #[error("an address needs a host")]

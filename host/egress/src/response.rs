@@ -31,8 +31,8 @@ pub(crate) fn scrubbed(
     }
     if is_compressed(response.headers()) && !response.body().is_end_stream() {
         tracing::warn!(
-            "an answer is compressed although that was not asked for: the host cannot find secrets in it, so it \
-             is refused"
+            "a response is refused: it is compressed although the request did not allow it, so secrets in it \
+             cannot be found"
         );
         return Err(Fault::Encoded);
     }

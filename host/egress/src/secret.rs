@@ -32,11 +32,11 @@ pub enum Secret {
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// The environment variable is not set.
-    #[error("the environment has no {0}")]
+    #[error("the environment variable {0} is not set")]
     NoVariable(String),
     /// The environment variable is not UTF-8. The error of the standard library is not kept, because it contains the
     /// value.
-    #[error("the environment's {0} is not UTF-8")]
+    #[error("the environment variable {0} is not UTF-8")]
     VariableNotUtf8(String),
     /// The file cannot be read.
     #[error("cannot read {}: {cause}", .path.display())]
@@ -51,7 +51,7 @@ pub enum SecretError {
     #[error(transparent)]
     TooShort(#[from] TooShort),
     /// The value contains characters that are not allowed in the value of a header.
-    #[error("it is not a valid header value")]
+    #[error("the value is not a valid header value")]
     Value(#[from] InvalidHeaderValue),
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct SecretHeaderError {
 enum SecretHeaderFault {
     #[error(transparent)]
     Secret(#[from] SecretError),
-    #[error("it is not a valid header name")]
+    #[error("the name is not a valid header name")]
     Name(#[from] InvalidHeaderName),
 }
 

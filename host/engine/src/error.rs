@@ -25,10 +25,10 @@ pub enum CodeError {
         bytes: usize,
     },
     /// Compiling took more wall-clock time than this number of seconds.
-    #[error("compiling took over {0} s")]
+    #[error("compiling took more than {0} s, the maximum")]
     TimedOut(u64),
     /// The compiled code is too large.
-    #[error("the compiled code has over {MAX_CODE_BYTES} bytes")]
+    #[error("the compiled code has more than {MAX_CODE_BYTES} bytes, the maximum")]
     CodeTooLarge,
     /// The compiler refused the component, with this message.
     #[error("{0}")]

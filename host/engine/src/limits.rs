@@ -68,15 +68,16 @@ macro_rules! limits {
 limits! {
     /// Time of the guest in one round of a call, waiting included. Many clients give up after a minute.
     wall_ms: NonZeroU64 = 30_000 "ms",
-    /// Time of a call that runs as a task: the client asks for the result later.
+    /// As `wall-ms`, for a call that runs as a task: the client asks for the result later.
     background_ms: NonZeroU64 = 600_000 "ms",
-    /// Time in which the guest itself computes. Endless loops end here.
+    /// CPU time of the guest in one round of a call. It ends endless loops.
     cpu_ms: NonZeroU64 = 20_000 "ms",
-    /// Linear memory of all instances of one call. Some tools hold a large file in memory.
+    /// Linear memory of the guest, all of its memories together. Some tools hold a large file in memory.
     memory_bytes: NonZeroU64 = 268_435_456 "bytes",
     /// Entries of all tables together. A large Rust program has some thousand functions.
     table_entries: NonZeroU64 = 100_000 "entries",
-    /// Core instances of one component. Adapters need a few. A component has at most 4 memories and 8 tables.
+    /// Core instances of one component: adapters need a few. In addition, a component may have at most 4 memories and 8
+    /// tables.
     instances: NonZeroU32 = 64 "instances",
     /// Open handles, such as files, directories, streams, requests or timers.
     handles: NonZeroU32 = 1_024 "handles",
@@ -84,11 +85,12 @@ limits! {
     argument_bytes: NonZeroU64 = 4_194_304 "bytes",
     /// Size of an answer. A larger answer does not fit into the context of a model.
     answer_bytes: NonZeroU64 = 16_777_216 "bytes",
-    /// What a guest may print in one round of a call before the rest is dropped.
+    /// Size of the output that a guest prints in one round of a call; the rest is dropped.
     log_bytes: NonZeroU64 = 65_536 "bytes",
     /// Progress reports, log records and reports of changes in one round of a call; the rest is dropped.
     notifications: NonZeroU32 = 1_000 "messages",
-    /// Bytes of one call to the host: bounds what the host copies at once.
+    /// Size of the data that the guest passes in one call of an imported function. The host copies the data into its own
+    /// memory.
     import_bytes: NonZeroU64 = 33_554_432 "bytes",
     /// HTTP requests in one round of a call.
     http_requests: NonZeroU32 = 256 "requests",
@@ -98,15 +100,15 @@ limits! {
     http_ms: NonZeroU64 = 20_000 "ms",
     /// Bytes written to files in one round of a call.
     file_write_bytes: NonZeroU64 = 268_435_456 "bytes",
-    /// Size of one file written, sparse or not.
+    /// Size of a file that is written. The holes of a sparse file count.
     file_bytes: NonZeroU64 = 67_108_864 "bytes",
-    /// Files and directories made in one round of a call.
+    /// Files and directories that are created or replaced in one round of a call.
     file_entries: NonZeroU64 = 10_000 "entries",
-    /// Depth of a path below a directory of the call.
+    /// Depth of a file or directory that is written, created or moved, below a directory of the call.
     file_depth: NonZeroU32 = 64 "directories",
     /// Calls of other tools in one call, of all its rounds together.
     tool_calls: NonZeroU32 = 256 "calls",
-    /// Calls of one plugin at the same time; more wait their turn.
+    /// Calls of one plugin at the same time. Further calls wait.
     calls: NonZeroU32 = 16 "calls",
 }
 

@@ -327,7 +327,7 @@ impl Gate {
         if let Err(error) = recorded {
             let plugin = self.trail.plugin();
             tracing::error!(
-                "the audit lacks the outcome of an ask ({}) of `{plugin}`, {subject}: {error}",
+                "the audit could not record the outcome of an ask of `{plugin}` ({}: {subject}): {error}",
                 verdict.word()
             );
         }
@@ -359,7 +359,7 @@ impl Gate {
             }
             Err(error) => {
                 tracing::error!(
-                    "the refusal of `{plugin}` ({subject}) could not be written to the audit: {error}"
+                    "the audit could not record that `{plugin}` may not {subject}: {error}"
                 );
             }
         }
@@ -397,7 +397,7 @@ impl Gate {
         match recorded {
             Recorded::Single => tracing::warn!("{}", denied.for_operator()),
             Recorded::FirstCounted => tracing::warn!(
-                "{}; further refusals of this call are counted in the audit and not logged",
+                "{}\nFurther refusals of this call are counted in the audit and not logged",
                 denied.for_operator()
             ),
             Recorded::Counted => {}

@@ -93,7 +93,7 @@ impl Sandbox {
         }
         self.refusal(digest, limits).map(|why| {
             Err(RefusedComponent(format!(
-                "{why}\nThis refusal is remembered; `portcullis plugin approve` tries the file again"
+                "{why}\nThis refusal is remembered: after `portcullis plugin approve`, the component is tried again"
             )))
         })
     }
@@ -247,7 +247,10 @@ impl Plugin {
                 let kept = bytes.map_err(WriteError::from);
                 let kept = kept.and_then(|bytes| self.sandbox.remember(&key, &bytes));
                 if let Err(error) = kept {
-                    tracing::warn!("the information about `{}` is not kept: {error}", self.name);
+                    tracing::warn!(
+                        "cannot store the information about the component of `{}`: {error}",
+                        self.name
+                    );
                 }
                 Ok(info)
             }
@@ -257,7 +260,7 @@ impl Plugin {
                 let key = component_info::refusal_key(&self.digest, limits);
                 if is_lasting && let Err(error) = self.sandbox.remember(&key, refused.0.as_bytes())
                 {
-                    tracing::warn!("the refusal of `{}` is not kept: {error}", self.name);
+                    tracing::warn!("cannot remember the refusal of `{}`: {error}", self.name);
                 }
                 Err(refused)
             }

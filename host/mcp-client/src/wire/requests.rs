@@ -61,7 +61,7 @@ impl Requests {
         let failed = |error: String| FaultCause::NotRunning(error.into());
         let tls = portcullis_egress::tls_config()
             .map_err(|error| portcullis_sanitize::error_chain(&error))
-            .map_err(|error| failed(format!("the system's certificates: {error}")))?;
+            .map_err(|error| failed(format!("cannot load the system's certificates: {error}")))?;
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             // The headers may contain secrets, which the target of a redirect must not receive.

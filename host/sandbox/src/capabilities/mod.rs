@@ -214,7 +214,7 @@ macro_rules! register {
 }
 
 register! {
-    /// Files and directories in the session's roots, or that the operator names.
+    /// Files and directories: those in the session's roots, and those that the operator names.
     Files: files::FilesGrant;
     /// HTTP requests to hosts that the operator names.
     Http: http::HttpGrant;
@@ -222,7 +222,7 @@ register! {
     Process: process::ProcessGrant;
     /// Small durable state.
     Store: store::StoreGrant;
-    /// Derived data that may vanish.
+    /// A cache of derived data. The host may drop any of it at any time.
     Cache: cache::CacheGrant;
     /// Questions to the connected client.
     Client: client::ClientGrant;
@@ -366,7 +366,7 @@ pub enum InvalidWant {
     #[error("{0}")]
     Unexpected(&'static str),
     /// The target is not a number of bytes.
-    #[error("the target is a number of bytes above 0")]
+    #[error("the target must be a number of bytes above 0")]
     Bytes(#[source] std::num::ParseIntError),
     /// The target is not an origin.
     #[error(transparent)]

@@ -67,7 +67,7 @@ pub(super) trait ShortForms: Sized {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidValue {
     /// The value is not one of those that the capability has.
-    #[error("`{0}` is not one of its values")]
+    #[error("`{0}` is not a value of this capability")]
     Unknown(String),
     /// A text between two commas is empty.
     #[error("a value is empty")]
@@ -76,7 +76,7 @@ pub enum InvalidValue {
     #[error("`{0}` is not an absolute path")]
     RelativePath(String),
     /// The method is empty or has other characters than capital letters.
-    #[error("the method `{0}` is not written in capitals")]
+    #[error("the method `{0}` does not consist of capital letters")]
     Method(String),
     /// The text is not a size.
     #[error("`{text}` is not a size in bytes")]
@@ -88,7 +88,7 @@ pub enum InvalidValue {
         cause: std::num::ParseIntError,
     },
     /// The size is 0, or too large for the configuration.
-    #[error("a size is between 1 byte and 8 EiB")]
+    #[error("the size must be at least 1 byte and less than 8 EiB")]
     BytesOutOfRange,
     /// The text is not a host.
     #[error(transparent)]
@@ -146,7 +146,7 @@ fn forms(capability: Capability) -> String {
     let mut lines = vec![String::from("  the accepted forms are:")];
     let all = capability.short_forms().forms;
     lines.extend(all.iter().map(|(form, meaning)| format!("  {capability}={form}  {meaning}")));
-    lines.push(format!("  {capability}=wanted  what the plugin wants"));
+    lines.push(format!("  {capability}=wanted  what the plugin wants of this capability"));
     lines.join("\n")
 }
 

@@ -63,7 +63,7 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// There are too many tools, prompts, resources or templates.
-    #[error("it has {number} {kind}; one plugin may have {most}")]
+    #[error("it has {number} {kind}; a plugin may have at most {most}")]
     TooMany {
         /// The kind: tools, prompts, resources or resource templates.
         kind: &'static str,

@@ -66,12 +66,12 @@ pub async fn work(
     component: &Component,
     work: Work,
 ) -> Result<Result<GuestAnswer, ProtocolError>> {
-    let Work::Tool(call) = work else { bail!("a foreign component has tools only") };
+    let Work::Tool(call) = work else { bail!("it is a foreign component, which has tools only") };
     let arguments: Map<String, Value> = serde_json::from_str(call.arguments())?;
     let engine = store.engine().clone();
     let (functions, _) = portcullis_foreign_components::tools(&engine, component, &Docs::default());
     let Some(function) = functions.iter().find(|function| function.name == call.name()) else {
-        bail!("it has no function for {}", call.name());
+        bail!("it has no function for the tool {}", call.name());
     };
     let answer = portcullis_foreign_components::call(store, instance, function, &arguments).await?;
     Ok(answer.map(|answer| GuestAnswer::Tool(tool_result(answer))).map_err(|error| ProtocolError {
@@ -84,7 +84,9 @@ pub async fn work(
 fn tool_result(answer: FunctionResult) -> ToolResult {
     let (value, is_error) = match answer {
         FunctionResult::Done(value) => (value, false),
-        FunctionResult::Failed(value) => (Some(value.unwrap_or_else(|| "it failed".into())), true),
+        FunctionResult::Failed(value) => {
+            (Some(value.unwrap_or_else(|| "the function failed".into())), true)
+        }
     };
     let text = match &value {
         Some(Value::String(text)) => text.clone(),

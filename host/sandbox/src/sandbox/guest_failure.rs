@@ -42,11 +42,13 @@ impl GuestFailure {
     pub(super) fn into_refusal(self) -> RefusedComponent {
         RefusedComponent(match self {
             Self::Unusable(why) => format!("not a runnable component: {why}"),
-            Self::Crashed(why) => format!("it failed while it described itself: {why}"),
-            Self::TimedOut(limit) => format!("describing itself took longer than `{limit}`"),
-            Self::GaveUp(text) => format!("describing itself took longer than `wall-ms`: {text}"),
-            Self::Limit(hit) => format!("while it described itself, {hit}"),
-            Self::Protocol(error) => format!("it could not describe itself: {}", error.message),
+            Self::Crashed(why) => format!("it failed while it returned its manifest: {why}"),
+            Self::TimedOut(limit) => {
+                format!("it took longer than `{limit}` to return its manifest")
+            }
+            Self::GaveUp(text) => format!("it returned no manifest within `wall-ms`: {text}"),
+            Self::Limit(hit) => format!("while it returned its manifest, {hit}"),
+            Self::Protocol(error) => format!("it returned no manifest: {}", error.message),
             Self::Host(why) => why,
         })
     }

@@ -67,7 +67,7 @@ impl ShortForms for ActionsGrant {
 /// Adds a want of the manifest to the plugin's wants.
 pub(super) fn want(wants: &mut Option<ActionsGrant>, target: &str) -> Result<(), InvalidWant> {
     if target.is_empty() {
-        return Err(InvalidWant::Unexpected("an action has a name"));
+        return Err(InvalidWant::Unexpected("the target must be the name of an action"));
     }
     let allow = Named::add(wants.take().map(|wants| wants.allow), target.to_owned());
     *wants = Some(ActionsGrant { allow });

@@ -60,14 +60,14 @@ impl Grants {
 
 impl fmt::Display for CatalogGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "see of all plugins: {}", self.read)
+        write!(f, "read these parts of the catalog: {}", self.read)
     }
 }
 
 impl ShortForms for CatalogGrant {
     const FORMS: &'static [Form] = &[(
         "tools,pointers,results",
-        "see the tools of all plugins, check JSON Pointers in their last answers, read their last answers",
+        "see all tools, check JSON Pointers in their last answers, read their last answers",
     )];
 
     fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
@@ -84,7 +84,8 @@ impl ShortForms for CatalogGrant {
                 "check which JSON Pointers lead to values in the last answers of all tools"
                     .to_owned()
             }
-            value => format!("see the {value} of all plugins"),
+            "results" => "read the last answers of all tools".to_owned(),
+            value => format!("see all {value}"),
         }
     }
 
@@ -108,9 +109,8 @@ impl ShortForms for CatalogGrant {
 pub(super) fn want(wants: &mut Option<CatalogGrant>, target: &str) -> Result<(), InvalidWant> {
     let parts = [Part::Tools, Part::Pointers, Part::Results];
     let part = parts.into_iter().find(|part| part.to_string() == target);
-    let part = part.ok_or(InvalidWant::Unexpected(
-        "the parts of the catalog are tools, pointers and results",
-    ))?;
+    let part =
+        part.ok_or(InvalidWant::Unexpected("the target must be tools, pointers or results"))?;
     let read = Named::add(wants.take().map(|wants| wants.read), part);
     *wants = Some(CatalogGrant { read });
     Ok(())

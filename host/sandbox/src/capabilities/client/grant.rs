@@ -43,8 +43,8 @@ impl fmt::Display for Feature {
 pub struct ClientGrant {
     /// The kinds of questions that the plugin may ask.
     features: Named<Feature>,
-    /// Actions to which the host agrees without a question to the user: for each of the plugin's kinds of action,
-    /// patterns of its subjects, in which `*` stands for any text.
+    /// Actions to which the host agrees without asking the user. Key: a kind of action, as the plugin names it. Value:
+    /// patterns of the subjects of such actions, in which `*` stands for any text.
     #[serde(default)]
     agreed: BTreeMap<String, Vec<String>>,
 }
@@ -62,7 +62,7 @@ impl fmt::Display for ClientGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ask the client for {}", self.features)?;
         for (kind, patterns) in &self.agreed {
-            write!(f, "; agreed beforehand: {kind} {}", patterns.join(", "))?;
+            write!(f, "; without asking the user: {kind} {}", patterns.join(", "))?;
         }
         Ok(())
     }
@@ -71,7 +71,7 @@ impl fmt::Display for ClientGrant {
 impl ShortForms for ClientGrant {
     const FORMS: &'static [Form] = &[(
         "sampling,roots",
-        "ask the client for these of elicitation, sampling, roots and consent",
+        "ask the client for sampling and its roots; also: elicitation, consent",
     )];
 
     fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
@@ -110,7 +110,7 @@ pub(super) fn want(wants: &mut Option<ClientGrant>, target: &str) -> Result<(), 
     let all = [Feature::Elicitation, Feature::Sampling, Feature::Roots, Feature::Consent];
     let feature = all.into_iter().find(|feature| feature.to_string() == target);
     let feature = feature.ok_or(InvalidWant::Unexpected(
-        "a client can be asked for elicitation, sampling, roots or consent",
+        "the target must be elicitation, sampling, roots or consent",
     ))?;
     let features = Named::add(wants.take().map(|wants| wants.features), feature);
     *wants = Some(ClientGrant { features, agreed: BTreeMap::new() });

@@ -117,7 +117,7 @@ pub(super) fn want(
     let access = match access {
         "read" => Access::Read,
         "write" => Access::Write,
-        _ => return Err(InvalidWant::Unexpected("the access is \"read\" or \"write\"")),
+        _ => return Err(InvalidWant::Unexpected("the access must be \"read\" or \"write\"")),
     };
     let grant = wants.get_or_insert_with(|| FilesGrant {
         access: Access::Read,
@@ -139,7 +139,7 @@ pub(super) fn want(
         address if address.contains("://") => return Ok(()),
         _ => {
             return Err(InvalidWant::Unexpected(
-                "the target is \"arguments\", \"roots\" or an absolute path",
+                "the target must be \"arguments\", \"roots\" or an absolute path",
             ));
         }
     }

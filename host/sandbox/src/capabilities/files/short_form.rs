@@ -18,7 +18,10 @@ impl ShortForms for FilesGrant {
         ("read:roots", "read all of the session's roots"),
         ("write:roots", "read and write all of the session's roots"),
         ("read:/DIRECTORY", "read a directory outside the roots, and the paths that a call names"),
-        ("write:/DIRECTORY", "the same, and write the directory"),
+        (
+            "write:/DIRECTORY",
+            "read and write a directory outside the roots, and read a call's paths",
+        ),
     ];
 
     fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {

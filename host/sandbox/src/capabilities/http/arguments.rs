@@ -13,11 +13,11 @@ use super::grant::{HttpGrant, HttpRule, InvalidHttpGrant, check_methods, get};
 /// The beginning of the target of a want. A JSON Pointer to the argument follows, without its first `/`.
 const TARGET_PREFIX: &str = "arguments/";
 
-/// Hosts that a call may name in its arguments, and the methods of requests to the host that it names.
+/// Hosts that a call may name in its arguments, and the methods that are allowed at a named host.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArgumentRule {
-    /// `HOST`: this host, with any scheme and port. `.HOST`: all of its subdomains. `*`: all hosts.
+    /// The hosts that a call may name.
     #[schemars(extend("minItems" = 1))]
     pub hosts: Vec<HostPattern>,
     /// The methods, in capitals.
@@ -26,7 +26,8 @@ pub struct ArgumentRule {
     pub methods: Vec<String>,
 }
 
-/// Hosts by name, with any scheme and port.
+/// `HOST`: this host. `.HOST`: its subdomains, without the host itself. `*`: all hosts. The scheme and the port do not
+/// matter.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("pattern" = "^([*]|[^/?#*:]+|\\[[^/?#*]+\\])$"))]
@@ -124,7 +125,7 @@ impl ArgumentRule {
 impl fmt::Display for ArgumentRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
-        write!(f, "{} {} (if a call names it)", self.methods.join(","), hosts.join(", "))
+        write!(f, "{} {} (only if a call names the host)", self.methods.join(","), hosts.join(", "))
     }
 }
 

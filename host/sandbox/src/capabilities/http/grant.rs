@@ -35,7 +35,7 @@ pub struct HttpGrant {
     pub headers: Secrets,
 }
 
-/// Hosts, and the methods of requests to them. One rule permits nothing at the hosts of another one.
+/// Hosts, and the methods that are allowed there. The methods of a rule are allowed at the hosts of this rule only.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRule {
@@ -56,7 +56,7 @@ pub struct HttpRule {
     { "required": ["arguments"] },
 ]))]
 struct Unchecked {
-    /// The hosts of the first rule. Default: none; then `rules` or `arguments` is required.
+    /// The hosts that the plugin may reach with `methods`. Default: none; then `rules` or `arguments` is required.
     #[serde(default)]
     #[schemars(extend("minItems" = 1))]
     hosts: Option<Vec<Origin>>,
@@ -75,8 +75,8 @@ struct Unchecked {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     addresses: Vec<IpNet>,
-    /// Headers that Portcullis adds to each request: by the request's host and the header's name. The plugin does not
-    /// see them.
+    /// Headers that Portcullis adds to requests. Key: the host of the request. Value: the headers, by name. The plugin
+    /// does not see them.
     #[serde(default)]
     headers: Secrets,
 }
@@ -85,27 +85,29 @@ struct Unchecked {
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidHttpGrant {
     /// A rule names no host.
-    #[error("`hosts` is empty: name at least one, or leave out grants.http")]
+    #[error("`hosts` is empty: name at least one host, or leave out this part of grants.http")]
     EmptyHosts,
     /// A rule has an empty list of methods.
-    #[error("`methods` is empty: name at least one, or leave it out for GET")]
+    #[error("`methods` is empty: name at least one method, or leave `methods` out for GET")]
     EmptyMethods,
     /// A method is empty or has other characters than capital letters.
-    #[error("the method `{0}` is not written in capitals")]
+    #[error("the method `{0}` does not consist of capital letters")]
     LowercaseMethod(String),
     /// There are methods and no hosts.
     #[error("`methods` needs `hosts`: name at least one host")]
     MethodsWithoutHosts,
     /// The grant has none of `hosts`, `rules` and `arguments`.
-    #[error("`hosts` is missing: name at least one, or leave out grants.http")]
+    #[error(
+        "`hosts`, `rules` and `arguments` are missing: give at least one, or leave out grants.http"
+    )]
     NoHosts,
     /// There are headers for an origin that no rule grants.
     #[error(
-        "`headers` names {0}, which `hosts` does not grant: a header for it would never be sent"
+        "`headers` names {0}, but neither `hosts` nor `rules` has this host: the headers would never be sent"
     )]
     HeadersOfOtherHost(Origin),
     /// A header has an invalid name.
-    #[error("`{name}` is not the name of a header")]
+    #[error("`{name}` is not a valid name of a header")]
     HeaderName {
         /// The name.
         name: String,
@@ -189,11 +191,11 @@ impl fmt::Display for HttpGrant {
         let all: Vec<_> = rules.chain(named).chain(wanted).collect();
         f.write_str(&all.join("; "))?;
         for net in &self.addresses {
-            write!(f, ", also at {net}")?;
+            write!(f, ", also if the address is in {net}")?;
         }
         for (origin, headers) in &self.headers {
             let names: Vec<_> = headers.keys().map(String::as_str).collect();
-            write!(f, ", the host adds {} for {origin}", names.join(", "))?;
+            write!(f, ", Portcullis adds the headers {} for {origin}", names.join(", "))?;
         }
         Ok(())
     }
@@ -210,7 +212,7 @@ pub(super) fn targets(grant: &HttpGrant) -> Vec<String> {
     for target in rules
         .chain(named)
         .chain(wanted)
-        .chain(grant.addresses.iter().map(|net| format!("also at {net}")))
+        .chain(grant.addresses.iter().map(|net| format!("also if the address is in {net}")))
     {
         if !targets.contains(&target) {
             targets.push(target);

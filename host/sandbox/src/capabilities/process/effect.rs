@@ -73,7 +73,7 @@ pub async fn request(
     let permit = RunningPermit(Some(permit));
     if message.contains('\n') {
         permit.end("failed");
-        return Err(ProcessError::Failed("a request is one line".into()));
+        return Err(ProcessError::Failed("a request to a worker must be one line".into()));
     }
     let answer = commands.request(command, directory, message).await;
     permit.end(answer.as_ref().map_or_else(outcome_of, |_| "answered"));

@@ -44,8 +44,8 @@ impl InstanceState {
         let allows_arguments =
             definition.as_ref().is_none_or(|command| command.allows_arguments(arguments));
         let fault = match (&opened, allows_arguments) {
-            (Some(None), _) => Some("(it is not a directory of this call)"),
-            (_, false) => Some("(its `more-args` does not allow these arguments)"),
+            (Some(None), _) => Some("(the directory is not one of this call)"),
+            (_, false) => Some("(the command's `more-args` does not allow these arguments)"),
             (Some(Some(_)) | None, true) => None,
         };
         let opened = opened.flatten();

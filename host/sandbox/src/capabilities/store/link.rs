@@ -56,7 +56,9 @@ impl store::HostKeyspace for InstanceState {
         expect: Option<u64>,
     ) -> LinkResult<u64> {
         if key.len() > MAX_KEY_BYTES {
-            return Ok(Err(StoreError::Other(format!("a key has at most {MAX_KEY_BYTES} bytes"))));
+            return Ok(Err(StoreError::Other(format!(
+                "the key has more than {MAX_KEY_BYTES} bytes"
+            ))));
         }
         let keyspace = self.table.get(&keyspace)?;
         let (caller_only, shown) = (keyspace.caller_only, portcullis_sanitize::line(&key, 100));
@@ -127,6 +129,6 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 /// The error that the plugin gets if the host's disk fails. The error contains no path of the host.
 fn disk_error(error: std::io::Error) -> StoreError {
-    tracing::warn!("store: {error}");
-    StoreError::Other("the host could not read or write its store".into())
+    tracing::warn!("cannot read or write the store of a plugin: {error}");
+    StoreError::Other("the host could not read or write the store".into())
 }

@@ -13,7 +13,7 @@ use crate::pattern;
 /// Maximum length of the name of a tool in a record, in characters.
 const MAX_NAME: usize = 128;
 
-/// A name of tools, in which `*` stands for any characters.
+/// `*` stands for any characters.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Pattern(String);
@@ -35,9 +35,10 @@ impl fmt::Display for Pattern {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ToolsGrant {
-    /// The names of the tools, as clients know them. `*` stands for any characters.
+    /// The names of the tools, as clients know them.
     call: Named<Pattern>,
-    /// Whether the text of each program that makes calls is kept beside the audit. Its digest is always recorded.
+    /// Whether the text of each program that calls tools is kept beside the audit. The digest of each program is always
+    /// recorded.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     keep_programs: bool,
@@ -63,7 +64,7 @@ impl ToolsGrant {
 impl fmt::Display for ToolsGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "call the tools {}", self.call)?;
-        f.write_str(if self.keep_programs { ", with their programs kept" } else { "" })
+        f.write_str(if self.keep_programs { "; the programs that call them are kept" } else { "" })
     }
 }
 
@@ -114,7 +115,9 @@ impl ShortForms for ToolsGrant {
 /// Adds a want of the manifest to the plugin's wants.
 pub(super) fn want(wants: &mut Option<ToolsGrant>, target: &str) -> Result<(), InvalidWant> {
     if target.is_empty() {
-        return Err(InvalidWant::Unexpected("a tool has a name; `*` stands for any characters"));
+        return Err(InvalidWant::Unexpected(
+            "the target must be the name of a tool, in which `*` stands for any characters",
+        ));
     }
     let call = Named::add(wants.take().map(|wants| wants.call), Pattern(target.to_owned()));
     *wants = Some(ToolsGrant { call, keep_programs: false });

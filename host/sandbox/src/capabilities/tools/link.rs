@@ -46,7 +46,7 @@ impl InstanceState {
     fn next_call(&mut self) -> wasmtime::Result<(&mut ToolCalls, u32)> {
         let calls = self.call.tool_calls.as_mut();
         let begun = calls.and_then(|calls| Some((calls.started?, calls)));
-        let Some((next, calls)) = begun else { bail!("it calls a tool before its run has begun") };
+        let Some((next, calls)) = begun else { bail!("it called a tool before it began its run") };
         calls.started = Some(next.saturating_add(1));
         Ok((calls, next))
     }
@@ -91,7 +91,7 @@ impl tool_calls::Host for InstanceState {
             return Ok(Err("tools cannot be called during this call".into()));
         };
         if calls.started.replace(0).is_some() {
-            bail!("its run has begun already");
+            bail!("it began its run twice");
         }
         let digest = (!program.is_empty()).then(|| digest_of(&program));
         match self.gate.pass(ToolAsk(ToolUse::Begin(digest))) {
@@ -112,7 +112,7 @@ impl tool_calls::Host for InstanceState {
                 ToolRequest::Start { call, tool: name, arguments, permit: None }
             }
             Some(_) => bail!(
-                "it was run again after a question, and made other calls than before: call {call}"
+                "it was run again after a question, and its call {call} is not the same as before"
             ),
             None => match gate.pass(ToolAsk(ToolUse::Call { call, tool: name })) {
                 Ok(permit) => {
