@@ -67,8 +67,9 @@ pub struct Config {
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub commands: BTreeMap<String, Definition>,
-    /// Commands that may run with all rights of the user where nothing confines their files: on Windows, on macOS, and on
-    /// Linux without Landlock. Elsewhere they are confined as usual. Default: none, so that commands are refused there.
+    /// Commands that may run with all rights of the user on systems that cannot confine their access to files: Windows,
+    /// macOS, and Linux without Landlock. On Linux with Landlock, these commands are confined as usual. Default: none,
+    /// so commands that cannot be confined are refused.
     #[serde(default)]
     pub unconfined_commands: Vec<String>,
     /// The plugins, by name.
@@ -79,12 +80,13 @@ pub struct Config {
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub upstreams: BTreeMap<String, crate::upstreams::Config>,
-    /// Which tools clients see, by name: over HTTP the path `/mcp/NAME`, over stdio the option `--profile NAME`.
+    /// Which tools clients see, by the name of the profile. A profile is chosen by the path `/mcp/NAME` over HTTP, by
+    /// the option `--profile NAME`, or by its own keys `clients` and `principals`.
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub profiles: BTreeMap<String, ProfileConfig>,
-    /// Requirements for fetched plugins, by a pattern for the registry and repository, or for the address: `HOST/PATH`,
-    /// `HOST/PATH/*`, `HOST`, or `*`. The longest pattern that matches counts.
+    /// Requirements for plugins that are fetched. Key: a pattern for the registry and repository, or for the address,
+    /// of a plugin: `HOST/PATH`, `HOST/PATH/*`, `HOST`, or `*`. If several patterns match, the longest one counts.
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^(\\*|[^*/]+(/[^*]+)*(/\\*)?)$" }))]
     pub plugin_sources: SourceConfigs,
@@ -104,12 +106,12 @@ pub struct HostConfig {
     pub bundled: Option<bool>,
     /// The folder of the audit: an absolute path. Default: `audit` in the user's state folder.
     pub audit_dir: Option<PathBuf>,
-    /// Size in bytes of the audit. Beyond it, the oldest records are deleted; their counts and denials stay. Records of
-    /// processes that run are not deleted.
+    /// Maximum size of the audit, in bytes. If the audit is larger, its oldest files are deleted, except files that a
+    /// running host still writes. The counts and denials of deleted records are kept.
     #[schemars(extend("default" = AuditLimits::TOTAL))]
     pub audit_bytes: Option<NonZeroU64>,
-    /// Age in days from which on records of the audit are deleted; their counts and denials stay. Default: no
-    /// limit.
+    /// Maximum age of the audit's files, in days since their last record. Older files are deleted, except files that a
+    /// running host still writes. The counts and denials of deleted records are kept. Default: no limit.
     pub audit_days: Option<NonZeroU32>,
     /// Log services of the system that get a copy of each record: `journald`, `syslog`. The copies are not chained and may be
     /// lost: the folder stays the evidence. Not on Windows. Default: none.
@@ -127,13 +129,13 @@ pub struct HostConfig {
     /// Whether a changed file of a plugin is loaded without a new approval. For authors of plugins.
     #[schemars(extend("default" = false))]
     pub follow_changes: Option<bool>,
-    /// Whether nothing is approved at its first use: a plugin or server without an approval is refused, and
-    /// `follow-changes` has no effect. For machines. The option `--locked` does the same.
+    /// Whether a plugin or server without an approval is refused, instead of being approved at its first use.
+    /// `follow-changes` then has no effect. For machines that nobody attends. The option `--locked` does the same.
     #[schemars(extend("default" = false))]
     pub locked: Option<bool>,
     /// The folder of logins at other servers: an absolute path. Default: `logins` in the user's data folder.
     pub login_dir: Option<PathBuf>,
-    /// A collector of OpenTelemetry that gets a span and a log record of each call. Default: none.
+    /// An OpenTelemetry collector that gets a span and a log record of each call. Default: none.
     pub telemetry: Option<TelemetryConfig>,
 }
 
@@ -174,11 +176,11 @@ pub struct PluginConfig {
     /// Whether the plugin is for `portcullis call` only, and hidden from MCP clients.
     #[schemars(extend("default" = false))]
     pub command_line_only: Option<bool>,
-    /// The prefix of the names of all the plugin's tools and prompts, followed by `_`. Default: none, unless a name is
-    /// taken.
+    /// The prefix of the names of all the plugin's tools and prompts, followed by `_`. Default: none; only a tool or
+    /// prompt whose name another source has gets a prefix, the plugin's name.
     #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     pub prefix: Option<String>,
-    /// Tools of the plugin that clients do not see, by the plugin's own names for them.
+    /// Tools of the plugin that clients can neither see nor call, by the plugin's own names for them.
     #[serde(default)]
     pub tools_off: Vec<String>,
     /// Tools of the plugin whose hints (such as "only reads") are passed to clients unchanged, although the grants

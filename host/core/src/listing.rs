@@ -256,9 +256,9 @@ pub struct Requester<'a> {
     pub client: Option<&'a str>,
 }
 
-/// The error for a profile that is for other callers.
+/// The error for a profile that the caller may not use.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("the profile `{0}` is for other callers")]
+#[error("this caller may not use the profile `{0}`")]
 pub struct ProfileMismatch(String);
 
 impl Selections {

@@ -204,7 +204,7 @@ impl LockFile {
         let known = match self.read() {
             Ok(content) => content,
             Err(error) => {
-                tracing::error!("{error}: nothing counts as approved");
+                tracing::error!("{error}; no tool counts as approved until the file can be read");
                 return compare(&BTreeMap::new(), tools);
             }
         };
@@ -229,7 +229,11 @@ impl LockFile {
                 held
             }
             Err(error) => {
-                tracing::warn!("{error}: the approval is not kept");
+                let lost = match set {
+                    Some(_) => "the date of the server's last use is not updated",
+                    None => "the server's tools can be used, but their approval is not kept",
+                };
+                tracing::warn!("{error}; {lost}");
                 set.map_or_else(Vec::new, |set| compare(set, tools))
             }
         }
@@ -341,7 +345,7 @@ impl LockFile {
         let known = match self.read() {
             Ok(content) => content.claims,
             Err(error) => {
-                tracing::error!("{error}: the order of claims on names and URIs is unknown");
+                tracing::error!("{error}; it is unknown which source claimed a name or URI first");
                 return with_new(Vec::new(), claims).into_iter().zip(0..).collect();
             }
         };
@@ -355,7 +359,7 @@ impl LockFile {
             content.claims.clone()
         });
         let all = kept.unwrap_or_else(|error| {
-            tracing::warn!("{error}: new claims on names and URIs are not kept");
+            tracing::warn!("{error}; new claims on names and URIs are not kept");
             all
         });
         all.into_iter().zip(0..).collect()

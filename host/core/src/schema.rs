@@ -79,6 +79,10 @@ fn describe(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
     let list = |names: &[String]| {
         names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };
+    let unknown = |names: &[String]| {
+        let what = if names.len() == 1 { "property" } else { "properties" };
+        format!("unknown {what} {}{within}", list(names))
+    };
     use ValidationErrorKind::{
         AdditionalProperties, Enum, FalseSchema, Required, UnevaluatedProperties,
     };
@@ -88,13 +92,13 @@ fn describe(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
     }
     if let AdditionalProperties { unexpected } | UnevaluatedProperties { unexpected } = fault.kind()
     {
-        return format!("{} is not known{within}", list(unexpected));
+        return unknown(unexpected);
     }
     // If an object may have no members at all, the library reports the value of a member, not its name.
     let members = value.pointer(fault.instance_path().as_str()).and_then(Value::as_object);
     if let (FalseSchema, Some(members)) = (fault.kind(), members) {
         let unexpected: Vec<_> = members.keys().cloned().collect();
-        return format!("{} is not known{within}", list(&unexpected));
+        return unknown(&unexpected);
     }
     let words = if let Enum { options } = fault.kind() {
         // The library names only the first three options.
@@ -131,7 +135,7 @@ mod tests {
     #[test]
     fn missing_surplus_and_out_of_range_arguments_are_named() {
         assert_eq!(faults(&json!({})), "`name` is missing");
-        assert_eq!(faults(&json!({"name": "a", "b": 1, "c": 2})), "`b`, `c` is not known");
+        assert_eq!(faults(&json!({"name": "a", "b": 1, "c": 2})), "unknown properties `b`, `c`");
         assert!(faults(&json!({"name": "a", "count": 0})).starts_with("`count`: "));
         assert_eq!(faults(&json!({"name": "a", "inner": {}})), "`x` is missing in `inner`");
         let all = "`way`: \"x\" is not one of \"a\", \"b\", \"c\", \"d\", \"e\"";
@@ -147,9 +151,12 @@ mod tests {
             }
             let schema = Schema::parse(&schema.to_string()).unwrap();
             assert_eq!(schema.check(&json!({})), Ok(()));
-            assert_eq!(schema.check(&json!({"a": 1})).unwrap_err().to_string(), "`a` is not known");
+            assert_eq!(
+                schema.check(&json!({"a": 1})).unwrap_err().to_string(),
+                "unknown property `a`"
+            );
             let both = schema.check(&json!({"a": 1, "b": 2})).unwrap_err().to_string();
-            assert_eq!(both, "`a`, `b` is not known");
+            assert_eq!(both, "unknown properties `a`, `b`");
         }
     }
 

@@ -326,7 +326,7 @@ impl Upstreams {
         for HeldTool { tool, is_new } in &held {
             let why = if *is_new { "is new" } else { "has changed" };
             tracing::warn!(
-                "the tool `{tool}` of `{}` {why} since its tools were approved, and is held back: to \
+                "the tool `{tool}` of `{}` {why} since the server's tools were approved, and is held back: to \
                  look at it and approve it, run {}",
                 source.name,
                 source.approval_command()
@@ -458,11 +458,10 @@ impl UpstreamSource {
     /// As [`approval_command`](Self::approval_command), but for clients: without the server's arguments, which may
     /// be secret.
     pub fn approval_advice(&self) -> String {
-        let suffix = self
-            .config
-            .typed
-            .as_ref()
-            .map_or("", |_| ", followed by `--` and the server as `wrap` has it");
+        let suffix = self.config.typed.as_ref().map_or(
+            "",
+            |_| ", followed by `--` and the program or address that was given to `wrap`",
+        );
         format!("`portcullis plugin approve {}`{suffix}", self.name)
     }
 

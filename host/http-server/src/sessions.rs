@@ -53,7 +53,7 @@ struct Session {
 }
 
 impl Sessions {
-    /// No sessions yet. rmcp ends a session that has received no message for the time `idle`.
+    /// No sessions yet. rmcp ends a session after the time `idle` without a message from or to the client.
     pub(crate) fn new(idle: Duration, replay_bytes: usize) -> Self {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = Some(idle);

@@ -125,12 +125,12 @@ impl Method {
         }
     }
 
-    /// The first of these methods that an authorization server supports. If its metadata does not list methods, the
-    /// server counts as supporting all.
+    /// The first of these methods that an authorization server supports. A server whose metadata has no list of methods
+    /// supports `client_secret_basic` (RFC 8414, 2).
     fn first(candidates: &[Self], issuer: &Issuer) -> Option<Self> {
         let is_supported = |method: &&Self| match &issuer.methods {
             Some(methods) => methods.iter().any(|supported| supported == method.name()),
-            None => true,
+            None => **method == Self::Basic,
         };
         candidates.iter().find(is_supported).copied()
     }
@@ -180,6 +180,8 @@ impl Client {
             (Some(method), _) => method,
             // Some authorization servers support the method `none`, and do not list it.
             (None, Credential::Nothing) => Method::None,
+            // The operator knows how the client is registered. A missing list does not contradict the operator.
+            (None, Credential::Key(_)) if issuer.methods.is_none() => Method::Key,
             (None, Credential::Secret(_) | Credential::Key(_)) => {
                 let possible: Vec<_> = possible.iter().map(|method| method.name()).collect();
                 let supported: Vec<_> = issuer.methods.iter().flatten().cloned().collect();
@@ -255,6 +257,20 @@ fn unreadable(
     ClientError::Secret { key, cause: cause.into() }
 }
 
+/// The method to register this program with, and the method to try if the authorization server refuses the first one.
+///
+/// A program on the computer of its user is a public client (RFC 8252, 8.4). Many servers register public clients
+/// without a list of methods. Such a server may also mean the default of RFC 8414: clients with a secret only.
+fn registration_methods(issuer: &Issuer) -> (Method, Option<Method>) {
+    match &issuer.methods {
+        Some(_) => {
+            let possible = [Method::None, Method::Basic, Method::Post];
+            (Method::first(&possible, issuer).unwrap_or(Method::None), None)
+        }
+        None => (Method::None, Some(Method::Basic)),
+    }
+}
+
 /// Registers this program (RFC 7591). Each login registers the program again, because authorization servers may forget
 /// clients, and the port of the redirect URI changes.
 async fn register(
@@ -266,20 +282,27 @@ async fn register(
     let Some(url) = &issuer.registration else {
         return Err(ClientError::NoRegistration { issuer: issuer.name.clone() });
     };
-    let method =
-        Method::first(&[Method::None, Method::Basic, Method::Post], issuer).unwrap_or(Method::None);
-    let mut metadata = json!({
-        "client_name": NAME,
-        "redirect_uris": [redirect],
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
-        "application_type": "native",
-        "token_endpoint_auth_method": method.name(),
-    });
-    if !scopes.is_empty() {
-        metadata["scope"] = scopes.join(" ").into();
+    let (method, otherwise) = registration_methods(issuer);
+    let metadata = |method: Method| {
+        let mut metadata = json!({
+            "client_name": NAME,
+            "redirect_uris": [redirect],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "application_type": "native",
+            "token_endpoint_auth_method": method.name(),
+        });
+        if !scopes.is_empty() {
+            metadata["scope"] = scopes.join(" ").into();
+        }
+        PostBody::Json(metadata)
+    };
+    let (mut status, mut answer) = requests.post(url, metadata(method), None).await?;
+    let is_refused = !status.is_success()
+        && answer.get("error").and_then(Value::as_str) == Some("invalid_client_metadata");
+    if let Some(method) = otherwise.filter(|_| is_refused) {
+        (status, answer) = requests.post(url, metadata(method), None).await?;
     }
-    let (status, answer) = requests.post(url, PostBody::Json(metadata), None).await?;
     let text = |key: &str| {
         answer.get(key).and_then(Value::as_str).filter(|t| t.len() <= MAX_CREDENTIAL_BYTES)
     };
@@ -304,4 +327,57 @@ async fn register(
         }
     };
     Ok(Client { id: id.to_owned(), method, secret })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An issuer whose metadata has this list of methods.
+    fn issuer(methods: Option<&[&str]>) -> Issuer {
+        Issuer {
+            name: "https://id.example".into(),
+            authorization: None,
+            token: "https://id.example/token".parse().unwrap(),
+            registration: None,
+            methods: methods.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
+            scopes: Vec::new(),
+            supports_pkce: true,
+            supports_metadata_documents: false,
+            sends_iss: false,
+        }
+    }
+
+    #[test]
+    fn without_a_list_the_server_supports_the_secret_in_a_header() {
+        let unlisted = issuer(None);
+        assert_eq!(Method::first(&Method::ALL, &unlisted), Some(Method::Basic));
+        for method in [Method::None, Method::Post, Method::Key] {
+            assert_eq!(Method::first(&[method], &unlisted), None, "{method:?}");
+        }
+        let listed = issuer(Some(&["client_secret_post", "none"]));
+        assert_eq!(Method::first(&Method::ALL, &listed), Some(Method::None));
+        assert_eq!(Method::first(&Method::ALL, &issuer(Some(&[]))), None);
+    }
+
+    #[test]
+    fn the_client_of_the_operator_works_at_a_server_without_a_list() {
+        let secret = || -> portcullis_egress::Secret {
+            let settings: crate::Settings =
+                toml::from_str("client-secret = { env = 'A' }").unwrap();
+            settings.client_secret.unwrap()
+        };
+        for (credential, expected) in [
+            (Credential::Nothing, Method::None),
+            (Credential::Secret(secret()), Method::Basic),
+            (Credential::Key(secret()), Method::Key),
+        ] {
+            let client = Client::registered("me", &credential, &issuer(None)).unwrap();
+            assert_eq!(client.method, expected);
+        }
+        let listed = issuer(Some(&["client_secret_basic"]));
+        let key = Credential::Key(secret());
+        let error = Client::registered("me", &key, &listed).unwrap_err().to_string();
+        assert!(error.contains("private_key_jwt"), "{error}");
+    }
 }

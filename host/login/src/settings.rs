@@ -20,10 +20,11 @@ pub struct Settings {
     pub client_id: Option<String>,
     /// The secret of the registered client. Default: none.
     pub client_secret: Option<Secret>,
-    /// Instead of a secret, a private key: PKCS#8 as PEM, of P-256, P-384, Ed25519 or RSA. Default: none.
+    /// A private key instead of a secret: PKCS#8 as PEM, of P-256, P-384, Ed25519 or RSA. Default: none.
     pub client_key: Option<Secret>,
-    /// The `https` address of a document that describes this program (Client ID Metadata Document). It is the client
-    /// id where the authorization server supports such ids. Default: none.
+    /// The `https` address of a document that describes this program (Client ID Metadata Document). The address is the
+    /// client id if the authorization server supports such documents. If not, the program registers itself. Default:
+    /// none.
     pub client_metadata_url: Option<String>,
     /// The scopes that are requested. Default: the scopes that the server says it needs.
     pub scopes: Option<Vec<String>>,

@@ -271,3 +271,72 @@ async fn requests_without_the_state_are_refused_and_the_login_goes_on() {
     })
     .await;
 }
+
+/// The member of an issuer's metadata that lists the client authentication methods.
+const METHODS: &str = "token_endpoint_auth_methods_supported";
+
+/// The reply of an issuer that does not register a client as the client asks.
+fn unregistered(error: &str) -> Reply {
+    Reply::Status(400, json!({ "error": error }))
+}
+
+#[tokio::test]
+async fn an_issuer_without_a_list_of_methods_registers_a_public_client() {
+    within(async {
+        let stand = Stand::start().await;
+        stand.issuer_omits(METHODS);
+        logged_in(&stand.login("", None)).await;
+        let asked = stand.asked("POST /register");
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert!(asked[0].contains("\"token_endpoint_auth_method\":\"none\""), "{asked:?}");
+        let asked = stand.asked("POST /token").pop().unwrap();
+        assert!(asked.contains("client_id=registered") && asked.ends_with(" -"), "{asked}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_issuer_without_a_list_of_methods_and_public_clients_registers_one_with_a_secret() {
+    within(async {
+        let stand = Stand::start().await;
+        stand.issuer_omits(METHODS);
+        let registered = json!({"client_id": "me", "client_secret": "s3cret"});
+        let registered = Reply::Status(201, registered);
+        let replies = vec![unregistered("invalid_client_metadata"), registered];
+        stand.reply("/register", Reply::InTurn(replies));
+        logged_in(&stand.login("", None)).await;
+        let asked = stand.asked("POST /register");
+        assert_eq!(asked.len(), 2, "{asked:?}");
+        for (asked, method) in asked.iter().zip(["none", "client_secret_basic"]) {
+            let expected = format!("\"token_endpoint_auth_method\":\"{method}\"");
+            assert!(asked.contains(&expected), "{asked}");
+        }
+        // `me:s3cret` in base64.
+        let asked = stand.asked("POST /token").pop().unwrap();
+        assert!(asked.ends_with("Basic bWU6czNjcmV0"), "{asked}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_registration_that_another_method_would_not_change_is_not_repeated() {
+    within(async {
+        let registered = Reply::Status(201, json!({"client_id": "me", "client_secret": "s"}));
+        for (has_list, error) in
+            [(true, "invalid_client_metadata"), (false, "invalid_redirect_uri")]
+        {
+            let stand = Stand::start().await;
+            if !has_list {
+                stand.issuer_omits(METHODS);
+            }
+            let replies = vec![unregistered(error), registered.clone()];
+            stand.reply("/register", Reply::InTurn(replies));
+            let agent = async |_: &str| Err("it must not be shown");
+            let why = stand.login("", None).authorize(agent).await.unwrap_err();
+            let why = portcullis_sanitize::error_chain(&why);
+            assert!(why.contains(error), "{why}");
+            assert_eq!(stand.asked("POST /register").len(), 1);
+        }
+    })
+    .await;
+}

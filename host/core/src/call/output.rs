@@ -64,7 +64,9 @@ fn check_result(tool: &PluginTool, result: &ToolResult) -> Result<(), CallFailur
             let value: Value = serde_json::from_str(text)
                 .map_err(|error| broken(format!("its structured content is not JSON: {error}")))?;
             if let Some(schema) = schema.filter(|_| !result.is_error) {
-                schema.check(&value).map_err(|faults| broken(faults.to_string()))?;
+                schema.check(&value).map_err(|faults| {
+                    broken(format!("it does not match the output schema: {faults}"))
+                })?;
             }
         }
         (None, Some(_)) if !result.is_error => {

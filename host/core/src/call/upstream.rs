@@ -172,7 +172,7 @@ async fn check_unchanged(
         return Ok(());
     }
     Err(CallFailure::Unknown(format!(
-        "the tool {} of `{}` has changed since it was listed: list the tools again",
+        "the tool {} of `{}` has changed since it was listed, or was removed: list the tools again",
         wanted.name, server.name
     )))
 }

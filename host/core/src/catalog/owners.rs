@@ -186,9 +186,9 @@ pub(super) fn owned(
             )),
             Ok(claim) => owned.claim(plugins, ranks, at, claim).err().map(|refused| {
                 format!(
-                    "the resource {} of `{whose}` {}: `{}` was first to claim URIs with that beginning",
+                    "the resource {} of `{whose}` {}: `{}` was the first to claim some of the same URIs",
                     portcullis_sanitize::line(&refused.text, 200),
-                    if refused.has_alias { "has another URI" } else { "is hidden" },
+                    if refused.has_alias { "is offered under another URI" } else { "is hidden" },
                     names[refused.owner]
                 )
             }),

@@ -86,7 +86,7 @@ impl Config {
                 return Err(ConfigError::key(key, Fault::Value(text.to_owned())));
             }
             if source.builder.is_some() && source.key.is_none() {
-                let text = "a provenance counts only if it is signed: write `key`, too";
+                let text = "`builder` is read from a provenance whose signature `key` verifies: write `key`, too";
                 return Err(ConfigError::key(
                     format!("{key}.builder"),
                     Fault::Value(text.to_owned()),

@@ -6,7 +6,7 @@ use portcullis_egress::{Origin, ParseOriginError};
 
 /// The error for an environment variable that should hold a URL and does not.
 #[derive(Debug, thiserror::Error)]
-#[error("the variable {name}")]
+#[error("the environment variable {name}")]
 pub struct InvalidVariable {
     name: String,
     #[source]
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_variable_that_should_hold_a_url_is_named_in_the_error() {
         let error = origin("SERVER_URL", "not a host").unwrap_err();
-        assert_eq!(error.to_string(), "the variable SERVER_URL");
+        assert_eq!(error.to_string(), "the environment variable SERVER_URL");
         assert!(error.source().is_some());
     }
 }

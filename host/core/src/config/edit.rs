@@ -47,7 +47,7 @@ pub enum EditError {
     #[error("the configuration is invalid before the edit: correct it first")]
     Before(#[source] ConfigError),
     /// The configuration would be invalid after the edit.
-    #[error("the configuration would be invalid, so it is not changed")]
+    #[error("the configuration would be invalid after the edit, so it is not changed")]
     After(#[source] Box<ConfigError>),
     /// A part of the path to the plugin's grants is not a table.
     #[error("`plugins.{plugin}.grants` cannot be edited: write it as tables")]
@@ -99,7 +99,7 @@ pub enum EditError {
         granted: Vec<String>,
     },
     /// A setting is to be removed that is not there, or has another value.
-    #[error("`{plugin}` has no setting `{key}` of this value")]
+    #[error("`{plugin}` has no setting `{key}`, or the setting has another value")]
     NoSetting {
         /// The plugin.
         plugin: String,
@@ -107,7 +107,7 @@ pub enum EditError {
         key: String,
     },
     /// The plugin's wants are unknown.
-    #[error("what `{plugin}` wants is not known: name the values")]
+    #[error("the wants of `{plugin}` are not known: name values instead of `wanted`")]
     UnknownWants {
         /// The plugin.
         plugin: String,

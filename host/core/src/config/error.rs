@@ -34,7 +34,7 @@ pub enum Fault {
     #[error(transparent)]
     Unreadable(UnreadableFile),
     /// The default configuration cannot be completed from the environment.
-    #[error("the default configuration")]
+    #[error("the default configuration cannot be used")]
     Defaults(#[source] InvalidVariable),
     /// The file is not TOML. The text comes from the parser.
     #[error("{0}")]
@@ -104,15 +104,13 @@ pub enum Fault {
     )]
     RelativePath(String),
     /// A name or a prefix is not made of 1 to 64 ASCII letters, digits, `-` and `_`.
-    #[error(
-        "a name has letters, digits, `-` and `_` only, and at most 64 of them: write another one"
-    )]
+    #[error("a name consists of 1 to 64 ASCII letters, digits, `-` and `_`: write another name")]
     Name,
     /// An upstream server has the name of a plugin.
-    #[error("a plugin has this name: write another one")]
+    #[error("a plugin has this name already: give the server another name")]
     NameOfPlugin,
     /// Two profiles name the same client or caller.
-    #[error("`{member}` is in the profile `{other}` already: name it in one of them")]
+    #[error("`{member}` is in the profile `{other}` already: name it in one profile only")]
     TwoProfiles {
         /// The client or the caller.
         member: String,

@@ -13,37 +13,43 @@ use serde::Deserialize;
 pub struct HttpConfig {
     /// The address and the port to listen on, such as `127.0.0.1:8719` or `[::1]:8719`.
     pub listen: SocketAddr,
-    /// The address and the port of a second listener, for `/metrics` and the probes `/healthz` and `/readyz` alone. They
-    /// need no token there. Default: none, and `/metrics` is at `listen` and needs the token.
+    /// The address and the port of a second listener, for `/metrics` and the probes `/healthz` and `/readyz` alone.
+    /// None of them needs a token there. Default: none; `/metrics` is then at `listen`, and needs a token if `/mcp`
+    /// does.
     pub metrics_listen: Option<SocketAddr>,
-    /// A file with the bearer token of clients: an absolute path. Default: none; then only
-    /// this machine can connect, unless `[http.oauth]` is there.
+    /// A file with the bearer token of clients: an absolute path. Default: none; `listen` must then be a loopback
+    /// address, unless `[http.oauth]` is configured.
     pub token_file: Option<PathBuf>,
     /// A PEM file with the certificate, followed by its intermediate certificates: an absolute path. Default: none,
     /// and no TLS.
     pub tls_cert: Option<PathBuf>,
     /// A PEM file with the private key of the certificate: an absolute path. Default: none.
     pub tls_key: Option<PathBuf>,
-    /// A file with the keys that protect the state of calls between two rounds, one key a line: an absolute path. All
-    /// hosts behind one address need the same keys. Default: a key of this machine.
+    /// A file with the keys that encrypt the state of a call while the client answers its questions, one key per line:
+    /// an absolute path. All hosts behind one address need the same keys. Default: a key of this machine.
     pub state_key_file: Option<PathBuf>,
     /// The authorization servers whose access tokens are accepted. Default: none.
     pub oauth: Option<OauthConfig>,
-    /// Values of the `Host` header that are accepted in addition to those of loopback.
+    /// Values of the `Host` header that are accepted besides `localhost`, `127.0.0.1` and `[::1]`: `host`, with any
+    /// port, or `host:port`.
     pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may send requests: `scheme://host[:port]`. No other page may.
+    /// Origins of web pages that may send requests: `scheme://host[:port]`. Pages of other origins may not, except
+    /// those of this server at a loopback address.
     pub allowed_origins: Vec<String>,
     /// Whether the HTTP+SSE transport of 2024-11-05 is served too.
     pub legacy_sse: bool,
     /// The most connections at the same time.
     pub connections: NonZeroU32,
-    /// The most sessions at the same time.
+    /// The most sessions at the same time, of both transports together.
     pub sessions: NonZeroU32,
-    /// The most sessions of one caller at the same time. Default: half of `sessions`.
+    /// The most sessions of one caller at the same time. Programs on this machine that need no token are not bound by
+    /// it. Default: half of `sessions`.
     pub sessions_per_principal: Option<NonZeroU32>,
-    /// The time without a message after which a session ends, in milliseconds.
+    /// The time without a message after which a session of streamable HTTP ends, in milliseconds. A session of HTTP+SSE
+    /// ends with its stream.
     pub session_idle_ms: NonZeroU64,
-    /// The size of the messages that each session keeps for a client that lost its connection, in bytes.
+    /// The most bytes of messages that are kept for a client that lost its connection: for each open stream, and once
+    /// more for all ended streams of a session together. An open stream keeps its newest message at any size.
     pub replay_bytes: NonZeroU32,
     /// The most requests per second of one caller, and of one remote address while the caller is not known.
     pub requests_per_second: NonZeroU32,
@@ -68,10 +74,10 @@ pub struct OauthConfig {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct IssuerConfig {
-    /// The `https` address of the authorization server, exactly as its tokens have it as `iss`.
+    /// The `https` address of the authorization server, exactly as in the claim `iss` of its tokens.
     pub issuer: String,
-    /// The `https` address of the authorization server's keys. Default: what its metadata says (RFC 8414, or OpenID Connect
-    /// Discovery).
+    /// The `https` address of the authorization server's keys. Default: the `jwks_uri` in the authorization server's
+    /// metadata (RFC 8414, or OpenID Connect Discovery).
     pub jwks_uri: Option<String>,
 }
 

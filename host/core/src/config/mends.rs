@@ -75,7 +75,7 @@ pub(super) fn of_key(schema: &Value, path: &[String]) -> Option<String> {
         let meant = synonym(key, &["upstreams".to_owned()]);
         if meant.is_some() {
             return Some(
-                "other MCP servers are written as [upstreams.NAME]; `portcullis import FILE` translates a client's file"
+                "other MCP servers are written as [upstreams.NAME]; `portcullis import FILE` translates the file of an MCP client"
                     .to_owned(),
             );
         }
@@ -239,7 +239,7 @@ pub(super) fn of_toml(text: &str, line: usize, reason: &str) -> Option<&'static 
     }
     if reason.contains("duplicate key") {
         return Some(
-            "a key or a [header] may appear only once: keep one of them, and put its values there",
+            "a key or a [header] may appear only once: keep one of them, and move the values of the other one there",
         );
     }
     if found.starts_with("//") || found.starts_with("/*") {

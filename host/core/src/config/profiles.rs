@@ -6,14 +6,16 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Which tools a client sees, and how. Without `families` and `tools-on`, the projects in the session's roots decide.
+/// Which tools a client sees, and how. Without `families` and `tools-on`, the projects in the session's roots decide
+/// which tools are listed.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProfileConfig {
-    /// Families of bundled plugins, plugins and upstream servers whose tools are listed, by name. Tools of others cannot be
-    /// called. Default: the projects in the session's roots decide.
+    /// Sources whose tools are listed, by name: upstream servers, plugins, or whole families of bundled plugins. Tools
+    /// of other sources cannot be called, except those of `tools-on`. Default: none if `tools-on` is set; otherwise,
+    /// the projects in the session's roots decide.
     pub families: Option<Vec<String>>,
-    /// Tools that are listed as well, by their names or by patterns with `*`. Default: none.
+    /// Tools that are listed in addition to those of `families`, by their names or by patterns with `*`. Default: none.
     pub tools_on: Option<Vec<String>>,
     /// Tools that are not listed and cannot be called, by their names or by patterns with `*`.
     #[serde(default)]
@@ -21,22 +23,25 @@ pub struct ProfileConfig {
     /// How the tools are offered.
     #[schemars(extend("default" = "auto"))]
     pub offer: Option<ToolOffer>,
-    /// Tools that are listed also where tools are found by search, by their names or by patterns with `*`.
+    /// Tools that are listed even if the other tools are offered by search or to programs only, by their names or by
+    /// patterns with `*`.
     #[serde(default)]
     pub pinned: Vec<String>,
-    /// Clients that get this profile, by the names by which they call themselves, such as `claude-code`.
+    /// Clients that get this profile, by the `clientInfo.name` that they send, such as `claude-code`. Has no effect if
+    /// `principals` is set.
     #[serde(default)]
     pub clients: Vec<String>,
-    /// Authenticated callers that get this profile and no other: `token`, or the issuer, a space and the subject. With callers,
-    /// nobody else can use the profile.
+    /// Authenticated callers that get this profile and no other: `token`, or the issuer, a space and the subject. If
+    /// this list names any caller, nobody else can use the profile.
     #[serde(default)]
     pub principals: Vec<String>,
-    /// Whether the tools of plugins are listed with the schemas of their answers.
+    /// Whether the tools of plugins are listed with their output schemas.
     #[schemars(extend("default" = false))]
     pub output_schemas: Option<bool>,
-    /// The size of an answer beyond which the client gets it in pages, in tokens of four bytes. Default: no bound.
+    /// The largest answer that the client gets in one piece, in tokens of four bytes. The client gets a larger answer
+    /// in pages. Default: no bound.
     pub result_tokens: Option<NonZeroU32>,
-    /// As `result-tokens`, by the names of tools or by patterns with `*`.
+    /// The values of `result-tokens` for single tools. Key: the name of a tool, or a pattern with `*`.
     #[serde(default)]
     pub result_tokens_of: BTreeMap<String, NonZeroU32>,
 }
@@ -45,13 +50,14 @@ pub struct ProfileConfig {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolOffer {
-    /// As a list; by search where the list is larger than 64 KiB and the client has no search of its own.
+    /// As a list, or by search if the list is larger than 64 KiB and the client has no search of its own.
     #[default]
     Auto,
     /// As a list of all tools.
     List,
-    /// By two tools: one searches, the other one calls what was found.
+    /// By two tools: one searches for tools, and the other one calls a tool that was found.
     Search,
-    /// By three tools: one searches, one gives declarations, one runs a program that calls the tools.
+    /// By three tools: one searches for tools, one returns their declarations, and one runs a program that calls the
+    /// tools.
     Code,
 }

@@ -13,8 +13,7 @@ use serde::Deserialize;
 pub struct TelemetryConfig {
     /// The address of the collector, such as `http://127.0.0.1:4318`. `/v1/traces` and `/v1/logs` are added to it.
     pub endpoint: String,
-    /// Headers of each request to the collector, by name. Each value is a secret: `{ env = "NAME" }` or
-    /// `{ file = "/PATH" }`.
+    /// Headers of each request to the collector, by name. Each value is a secret.
     #[serde(default)]
     pub headers: BTreeMap<String, Secret>,
     /// Whether a span of each call is sent.

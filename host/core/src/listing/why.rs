@@ -46,7 +46,7 @@ pub enum VisibilityReason {
         family: &'static str,
     },
     /// The operator named the source or its family.
-    #[error("listed: {by} has `{name}`")]
+    #[error("listed: {by} names `{name}`")]
     Named {
         /// The name that the operator wrote.
         name: String,
@@ -54,7 +54,7 @@ pub enum VisibilityReason {
         by: String,
     },
     /// The operator named the tool.
-    #[error("listed: {by} has the tools `{pattern}`")]
+    #[error("listed: {by} lists the tools `{pattern}`")]
     On {
         /// The pattern that the operator wrote.
         pattern: String,
@@ -74,13 +74,13 @@ pub enum VisibilityReason {
         family: &'static str,
     },
     /// The tool runs programs, and the operator chose that programs call the other tools.
-    #[error("listed: programs call the other tools")]
+    #[error("listed: it runs programs, which call the other tools")]
     Code,
     /// The tool runs programs, and the operator did not choose that programs call the other tools.
     #[error("not listed, can be called: `--tools code` lists it")]
     NoCode,
     /// The operator named other tools and sources.
-    #[error("cannot be called: {by} has neither the tool nor its source")]
+    #[error("cannot be called: {by} names neither the tool nor its source")]
     NotNamed {
         /// The profile or the option that decides.
         by: String,

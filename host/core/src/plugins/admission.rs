@@ -84,7 +84,7 @@ fn lacking_text(
         .map(|missing| match missing {
             Missing::Grant(capability) if !is_wanted(*capability) => format!(
                 "it imports the capability `{capability}`, which its own manifest does not want: no grant \
-                 can allow it, and only its author can mend it"
+                 can allow it, and only the plugin's author can correct it"
             ),
             Missing::Grant(capability) => format!(
                 "it needs the capability `{capability}`; to grant what it wants, run `portcullis plugin grant {name} \
@@ -116,7 +116,7 @@ pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<PluginTool>, Str
         if !is_tool_name(name) {
             let name = portcullis_sanitize::line(name, 80);
             return Err(format!(
-                "the name of its tool `{name}` is not one that MCP clients accept"
+                "the name of its tool `{name}` is invalid: MCP clients accept 1 to 64 letters, digits, `_`, `.` and `-`"
             ));
         }
         if tools.iter().any(|tool| tool.definition.name == *name) {

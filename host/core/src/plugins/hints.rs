@@ -36,7 +36,9 @@ pub(super) fn correct(
 ) {
     for name in trusted {
         if !tools.iter().any(|tool| tool.definition.name == *name) {
-            remarks.push(format!("`{plugin}` has no tool `{name}` whose hints could be trusted"));
+            remarks.push(format!(
+                "`trusted-hints` of `{plugin}` names `{name}`, which is not one of its tools"
+            ));
         }
     }
     for tool in tools {
@@ -124,7 +126,7 @@ fn changes(grants: &Grants, wants: &Grants) -> Option<&'static str> {
             return Some("it may write in all roots");
         }
         if all.iter().all(|one| !one.writable.is_empty()) {
-            return Some("it may write in directories beside the roots");
+            return Some("it may write in directories outside the roots");
         }
     }
     if let (Some(granted), Some(wanted)) = (&grants.http, &wants.http)

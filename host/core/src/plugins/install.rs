@@ -36,8 +36,8 @@ pub enum InstallError {
     Name(String),
     /// There is a plugin of this name.
     #[error(
-        "there is a plugin `{name}` already, in {place}: nothing was changed\n  hint: `portcullis plugin update {name}` \
-         replaces it; `--name` gives the new one another name"
+        "there is a plugin `{name}` already, in {place}: no plugin file was changed\n  hint: `--name` gives the new plugin \
+         another name; `portcullis plugin update {name}` replaces a plugin that is in a file"
     )]
     Taken {
         /// The name.

@@ -199,7 +199,7 @@ impl Loader {
             match tools.iter_mut().find(|tool| tool.definition.name == *off) {
                 Some(tool) => tool.is_on = false,
                 None => remarks.push(format!(
-                    "`tools-off` of `{name}` names `{off}`, which is not one of its tools"
+                    "`tools-off` of `{name}` names `{off}`, which is not one of the tools that it offers"
                 )),
             }
         }
@@ -329,7 +329,7 @@ impl Candidate {
     /// Opens the component.
     pub(super) fn open(self) -> Result<Opened, RejectedComponent> {
         if !is_name(&self.name) {
-            let reason = "its name may have letters, digits, `-` and `_` only: rename the file";
+            let reason = "its name must be 1 to 64 letters, digits, `-` and `_`: rename the file";
             return Err(self.refuse(None, reason.into()));
         }
         let (code, digest) = self.code()?;

@@ -37,7 +37,7 @@ pub struct Config {
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidServer {
     /// The command line names no server.
-    #[error("a server is a program or an address")]
+    #[error("no server is given: give a program or an address")]
     Empty,
     /// The command line has arguments or variables for an address.
     #[error("an address takes neither arguments nor variables")]
@@ -72,15 +72,15 @@ struct OfferKeys {
     /// Whether the server is used.
     #[schemars(extend("default" = true))]
     enabled: Option<bool>,
-    /// The prefix of the names of all the server's tools and prompts, followed by `_`. Default: none, unless a name
-    /// is taken.
+    /// The prefix of the names of all the server's tools and prompts, followed by `_`. Default: none; only a tool or
+    /// prompt whose name another source has gets a prefix, the server's name in this file.
     #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     prefix: Option<String>,
-    /// Tools of the server that clients do not see.
+    /// Tools of the server that clients can neither see nor call, by the server's own names for them.
     #[serde(default)]
     tools_off: Vec<String>,
-    /// Who shares a connection to the server, and its program. With `session`, each session of a client has its own;
-    /// callers over HTTP without sessions have one for each principal.
+    /// Which sessions share a connection to the server and, for a `command`, its process. MCP 2026-07-28 has no
+    /// sessions over HTTP: all requests of one caller then count as one session.
     #[serde(default)]
     #[schemars(extend("default" = "session"))]
     share: Sharing,

@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 
 use crate::schema::{Schema, SchemaError};
 
-/// The policy for one tool, by the server's own name for it.
+/// The policy for one tool. The last part of the table's name is the server's own name for the tool.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ToolConfig {
     /// The name of the tool for clients. Default: the server's name for it.
     #[schemars(regex(pattern = "^[A-Za-z0-9_.-]{1,128}$"))]
     pub name: Option<String>,
-    /// The description of the tool for clients. Default: the server's.
+    /// The description of the tool for clients. Default: the server's description.
     pub description: Option<String>,
     /// Arguments that each call has, whatever the client sends. Clients do not see them.
     #[serde(default)]
@@ -25,10 +25,10 @@ pub struct ToolConfig {
     /// Arguments that a call has if the client leaves them out.
     #[serde(default)]
     pub defaults: Map<String, Value>,
-    /// A JSON Schema: arguments that do not fit it are refused. It is checked with the defaults and without the fixed
-    /// arguments. Default: all arguments fit.
+    /// A JSON Schema: arguments that do not match it are refused. The check includes the values of `defaults`, and
+    /// leaves out the arguments in `fixed`. Default: all arguments are accepted.
     pub allow: Option<Map<String, Value>>,
-    /// A JSON Schema: arguments that fit it are refused. Default: none are.
+    /// A JSON Schema: arguments that match it are refused. Default: no arguments are refused.
     pub deny: Option<Map<String, Value>>,
     /// Whether the user has to agree to each call. A client that cannot ask its user cannot call the tool.
     #[serde(default)]

@@ -20,14 +20,14 @@ use super::UpstreamSource;
 /// Maximum number of connections to one server in addition to the first.
 const MAX_SESSIONS: usize = 64;
 
-/// Who shares a connection to an upstream server, and its program.
+/// Which sessions share a connection to an upstream server and the process of its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
-    /// Nobody: each session of a client has its own.
+    /// Each session has a connection of its own.
     #[default]
     Session,
-    /// All sessions have one.
+    /// All sessions share one connection.
     All,
 }
 

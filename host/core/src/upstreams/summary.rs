@@ -86,7 +86,7 @@ pub struct Summary {
 pub(super) fn endpoint(definition: &Definition) -> String {
     if let Some(program) = &definition.command {
         let rights = match &definition.confine {
-            None => "with its user's rights".to_owned(),
+            None => "with the rights of the host's user".to_owned(),
             Some(confine) => confined(confine),
         };
         return format!("the program {}, {rights}", program.display());
@@ -124,7 +124,7 @@ mod tests {
         for (definition, expected) in [
             (
                 r#"command = "/bin/a"\nargs = ["--key=1"]"#,
-                "the program /bin/a, with its user's rights",
+                "the program /bin/a, with the rights of the host's user",
             ),
             (r#"url = "https://me:pw@h:1/mcp?key=1#x""#, "the server at https://h:1/mcp"),
             (

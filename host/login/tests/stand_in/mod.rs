@@ -37,6 +37,23 @@ pub enum Reply {
     Bytes(usize),
     /// No response.
     Silence,
+    /// These replies, one after the other. The last one stays.
+    InTurn(Vec<Self>),
+}
+
+impl Reply {
+    /// The reply to the next request.
+    fn next(&mut self) -> Self {
+        match self {
+            Self::InTurn(replies) if replies.len() > 1 => replies.remove(0),
+            Self::InTurn(replies) => replies[0].clone(),
+            Self::Json(_)
+            | Self::Status(..)
+            | Self::Redirect(_)
+            | Self::Bytes(_)
+            | Self::Silence => self.clone(),
+        }
+    }
 }
 
 /// The server and its issuer. Both end when this value is dropped.
@@ -97,6 +114,13 @@ impl Stand {
     pub fn issuer_says(&self, key: &str, value: Value) {
         let mut issuer = self.issuer();
         issuer[key] = value;
+        self.reply("/.well-known/oauth-authorization-server", Reply::Json(issuer));
+    }
+
+    /// Leaves one member out of the issuer's metadata.
+    pub fn issuer_omits(&self, key: &str) {
+        let mut issuer = self.issuer();
+        issuer.as_object_mut().unwrap().remove(key).unwrap();
         self.reply("/.well-known/oauth-authorization-server", Reply::Json(issuer));
     }
 
@@ -178,7 +202,7 @@ async fn answer(
     ));
     let reply = match parts.method == "POST" && !parts.headers.contains_key("content-length") {
         true => Some(Reply::Status(411, json!({"error": "how long is it?"}))),
-        false => replies.lock().get(&path).cloned(),
+        false => replies.lock().get_mut(&path).map(Reply::next),
     };
     let (status, body) = match reply {
         None => (404, Bytes::new()),
@@ -189,7 +213,7 @@ async fn answer(
             let response = Response::builder().status(302).header("location", to);
             return response.body(Full::default()).unwrap();
         }
-        Some(Reply::Silence) => std::future::pending().await,
+        Some(Reply::Silence | Reply::InTurn(_)) => std::future::pending().await,
     };
     Response::builder().status(status).body(Full::from(body)).unwrap()
 }
