@@ -260,7 +260,7 @@ fn comments_of_wit_files_become_descriptions() {
     fs::write(wit.join("plain.wit"), "package a:b;\nworld w { export f: func(); }\n")
         .expect("a file");
     for (wit, expected) in
-        [("wit", "no function of the WIT files has a comment"), ("no", "reading the WIT files")]
+        [("wit", "no function of the WIT files has a comment"), ("no", "cannot read the WIT files")]
     {
         let ran = home.run(&["plugin", "describe", &component, "--wit", &home.file(wit)]);
         assert_eq!(ran.code, Some(2), "{ran:?}");

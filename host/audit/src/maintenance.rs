@@ -83,7 +83,7 @@ fn work(folder: &Path, limits: &Limits, jobs: &Receiver<Job>) {
         });
         if let Err(error) = updated {
             // The next process appends the missing lines.
-            tracing::warn!("the index of the audit in {}: {error}", folder.display());
+            tracing::warn!("cannot update the index of the audit in {}: {error}", folder.display());
         }
     }
 }

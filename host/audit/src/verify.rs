@@ -102,7 +102,7 @@ pub fn verify(folder: &Path) -> io::Result<Report> {
     let segments = state.segments.keys().map(|segment| file_name(segment));
     for missing in segments.chain(state.archives.keys().cloned()) {
         if !present.contains(&missing.as_str()) {
-            check.fault(&missing, None, "it was removed: the index lists it");
+            check.fault(&missing, None, "it is missing, although the index lists it");
         }
     }
     check.links(state.dropped > 0);
@@ -217,7 +217,7 @@ impl Check {
             }
             self.begins.insert(name.clone(), segment.first);
             if self.ends.insert(name.clone(), segment.last).is_some() {
-                self.fault(&file.name, None, format!("{name} exists twice"));
+                self.fault(&file.name, None, format!("the segment {name} exists twice"));
             }
         }
     }
@@ -232,16 +232,12 @@ impl Check {
                         &file,
                         None,
                         format!(
-                            "the segment before it, {segment}, does not end as this one states"
+                            "the previous segment, {segment}, does not end as the segment in this file states"
                         ),
                     );
                 }
                 None if !dropped => {
-                    self.fault(
-                        &file,
-                        None,
-                        format!("the segment before it, {segment}, is missing"),
-                    );
+                    self.fault(&file, None, format!("the previous segment, {segment}, is missing"));
                 }
                 Some(_) | None => {}
             }
@@ -344,7 +340,7 @@ impl Check {
                     format!("it was cut off: {} of {} lines are there", segment.lines, end.lines);
                 self.fault(&file.name, None, what);
             } else if segment.lines > end.lines {
-                let what = format!("lines were added after the last one, {}", end.lines);
+                let what = format!("lines were added after line {}, which was the last", end.lines);
                 self.fault(&file.name, None, what);
             } else if segment.last != end.last {
                 let line = usize::try_from(end.lines).ok();

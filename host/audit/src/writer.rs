@@ -244,7 +244,7 @@ fn create_index(folder: &Path) {
         return;
     }
     if let Err(error) = Index::open(folder, LOCK_TIMEOUT) {
-        tracing::warn!("the index of the audit in {} is not created: {error}", folder.display());
+        tracing::warn!("cannot create the index of the audit in {}: {error}", folder.display());
     }
 }
 

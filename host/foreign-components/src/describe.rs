@@ -25,7 +25,7 @@ pub enum DescribeError {
     #[error("the file is damaged: it ends inside a section")]
     Damaged,
     /// The WIT files cannot be read. The text comes from the parser.
-    #[error("reading the WIT files: {0}")]
+    #[error("cannot read the WIT files: {0}")]
     Wit(String),
     /// No function of the WIT files has a comment.
     #[error(
@@ -174,6 +174,6 @@ mod tests {
         let refused = with(COMPONENT, "").unwrap();
         assert!(refused.contains("has a comment"), "{refused}");
         let refused = with(COMPONENT, "/// A\n!").unwrap();
-        assert!(refused.contains("reading the WIT files"), "{refused}");
+        assert!(refused.contains("cannot read the WIT files"), "{refused}");
     }
 }

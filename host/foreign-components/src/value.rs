@@ -59,15 +59,14 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, ValueError> {
     let expected = |what: &'static str| unexpected(value, what);
     macro_rules! integer {
         ($case:ident, $of:ty) => {
-            Val::$case(
-                integer(value)
-                    .and_then(|n| <$of>::try_from(n).ok())
-                    .ok_or_else(|| expected(concat!("an integer of type ", stringify!($of))))?,
-            )
+            Val::$case(integer(value).and_then(|n| <$of>::try_from(n).ok()).ok_or_else(|| {
+                let range = format!("an integer from {} to {}", <$of>::MIN, <$of>::MAX);
+                unexpected(value, range)
+            })?)
         };
     }
     Ok(match ty {
-        Type::Bool => Val::Bool(value.as_bool().ok_or_else(|| expected("true or false"))?),
+        Type::Bool => Val::Bool(value.as_bool().ok_or_else(|| expected("a boolean"))?),
         Type::S8 => integer!(S8, i8),
         Type::U8 => integer!(U8, u8),
         Type::S16 => integer!(S16, i16),
@@ -89,14 +88,14 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, ValueError> {
         Type::String => Val::String(value.as_str().ok_or_else(|| expected("a string"))?.to_owned()),
         Type::List(list) if list.ty() == Type::U8 => {
             let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
-            let bytes = bytes.ok_or_else(|| expected("base64"))?;
+            let bytes = bytes.ok_or_else(|| expected("text in base64"))?;
             Val::List(bytes.into_iter().map(Val::U8).collect())
         }
         Type::List(list) => Val::List(items(value, &list.ty())?),
         Type::FixedLengthList(list) => {
             let all = items(value, &list.ty())?;
             if all.len() != list.len() as usize {
-                return Err(unexpected(value, format!("a list of {}", list.len())));
+                return Err(unexpected(value, format!("a list of {} items", list.len())));
             }
             Val::FixedLengthList(all)
         }
@@ -113,7 +112,7 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, ValueError> {
         }
         Type::Enum(names) => {
             let name = value.as_str().filter(|name| names.names().any(|known| known == *name));
-            Val::Enum(name.ok_or_else(|| expected("one of the names"))?.to_owned())
+            Val::Enum(name.ok_or_else(|| expected("a name of the enum"))?.to_owned())
         }
         Type::Option(_) if value.is_null() => Val::Option(None),
         Type::Option(option) => Val::Option(Some(Box::new(read(&option.ty(), value)?))),
@@ -146,14 +145,14 @@ fn read_composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
             Val::Tuple(pairs.map(|(ty, value)| read(&ty, value)).collect::<Result<_, _>>()?)
         }
         Type::Variant(variant) => {
-            let (name, payload) = case(value).ok_or_else(|| expected("a case"))?;
+            let (name, payload) = case(value).ok_or_else(|| expected("a case of the variant"))?;
             let found = variant.cases().find(|case| case.name == name);
             match (found.map(|case| case.ty), payload) {
                 (Some(None), None) => Val::Variant(name.to_owned(), None),
                 (Some(Some(ty)), Some(payload)) => {
                     Val::Variant(name.to_owned(), Some(Box::new(read(&ty, payload)?)))
                 }
-                (Some(_) | None, _) => return Err(expected("a case")),
+                (Some(_) | None, _) => return Err(expected("a case of the variant")),
             }
         }
         Type::Flags(flags) => {
@@ -167,7 +166,7 @@ fn read_composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
         Type::Result(result) => match case(value) {
             Some(("ok", Some(payload))) => Val::Result(Ok(read_payload(result.ok(), payload)?)),
             Some(("err", Some(payload))) => Val::Result(Err(read_payload(result.err(), payload)?)),
-            Some(_) | None => return Err(expected("`ok` or `err`")),
+            Some(_) | None => return Err(expected("an object with the member `ok` or `err`")),
         },
         _ => unreachable!("`read` passes only these types"),
     })
@@ -213,9 +212,9 @@ fn case(value: &Value) -> Option<(&str, Option<&Value>)> {
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "another number",
-        Value::String(_) => "another string",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
@@ -323,14 +322,8 @@ mod tests {
     fn an_error_says_what_was_expected() {
         let why =
             |ty: &Type, value: Value| read(ty, &value).expect_err("it does not fit").to_string();
-        assert_eq!(
-            why(&Type::U8, json!(256)),
-            "expected an integer of type u8, found another number"
-        );
-        assert_eq!(
-            why(&Type::Char, json!("ab")),
-            "expected a single character, found another string"
-        );
-        assert_eq!(why(&Type::Bool, json!(null)), "expected true or false, found null");
+        assert_eq!(why(&Type::U8, json!(256)), "expected an integer from 0 to 255, found a number");
+        assert_eq!(why(&Type::Char, json!("ab")), "expected a single character, found a string");
+        assert_eq!(why(&Type::Bool, json!(null)), "expected a boolean, found null");
     }
 }

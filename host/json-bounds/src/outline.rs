@@ -145,8 +145,8 @@ impl fmt::Display for Excess {
             ),
             Self::Units { units, most } => write!(
                 f,
-                "the message has too many values: they count {units}, and a message of this length may \
-                 have {most}; send fewer at once, or send them as text"
+                "the message has too many values: they count as {units} units, and a message of this length may \
+                 have {most}; send fewer values at once, or send them as text"
             ),
         }
     }

@@ -267,7 +267,7 @@ impl Calls {
             Err(error) => {
                 let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(1000)]);
                 let error = portcullis_sanitize::error_chain(&error);
-                self.warn(&format!("{error}: {begin}"));
+                self.warn(&format!("its message is {error}: {begin}"));
                 let unread = UnreadMessage::of(&portcullis_json_bounds::scan(bytes));
                 let trouble = FaultCause::protocol(format!("its message is {error}"));
                 return self.not_read(unread, origin, trouble);
@@ -283,7 +283,10 @@ impl Calls {
             Message::Complaint(error) => match origin {
                 Origin::Request(id) => self.finish(id, RequestEnd::Answer(Err(error), size)),
                 Origin::Shared => {
-                    self.warn(&format!("an error without an id: {} {}", error.code, error.message));
+                    self.warn(&format!(
+                        "it sent an error without an id: {} {}",
+                        error.code, error.message
+                    ));
                     Vec::new()
                 }
             },
@@ -323,7 +326,9 @@ impl Calls {
         let call =
             open.whose(origin).ok_or("the question cannot be assigned to a request in flight")?;
         if call.asks.len() >= MAX_QUESTIONS || call.asks.iter().any(|(_, asked)| asked == id) {
-            return Err("too many questions are unanswered, or one with this id is open already");
+            return Err(
+                "too many questions are unanswered, or a question with this id is unanswered",
+            );
         }
         let key = QuestionKey(self.next.fetch_add(1, Ordering::Relaxed));
         let ask = RequestEvent::Ask { key, method, params };

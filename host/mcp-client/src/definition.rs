@@ -29,7 +29,8 @@ pub struct Definition {
     pub env: BTreeMap<String, Secret>,
     /// The working directory of the program: an absolute path or `~/…`. Default: the host's working directory.
     pub cwd: Option<PathBuf>,
-    /// What the program may reach, with all that it starts. Default: it runs with the rights of the host's user.
+    /// What the program, and every process that it starts, may reach. Default: the program runs with the rights of the
+    /// host's user.
     pub confine: Option<Confine>,
     /// The `http` or `https` address of the server. Default: none; then `command` is required.
     pub url: Option<String>,
@@ -46,23 +47,24 @@ pub struct Definition {
     #[serde(default)]
     #[schemars(extend("default" = "auto"))]
     pub protocol: Protocol,
-    /// The longest time of a request, in seconds. Each report of progress starts the time again, up to ten minutes in
-    /// all.
+    /// The longest time of a request, in seconds. Each report of progress starts the time again. In all, a request may
+    /// take ten minutes, or this time if it is longer.
     #[serde(default = "one_minute")]
     pub timeout_seconds: NonZeroU64,
-    /// The longest time until the server has started and has said which protocol it speaks, in seconds. A program that
-    /// is downloaded with its first start, such as by `npx`, needs much of it.
+    /// The longest time for starting or reaching the server and for finding out its revision of MCP, in seconds. If the
+    /// first start downloads the program, for example by `npx`, it may take most of this time.
     #[serde(default = "two_minutes")]
     pub start_seconds: NonZeroU64,
     /// The largest message from the server, in bytes.
     #[serde(default = "sixteen_mebibytes")]
     pub answer_bytes: NonZeroU64,
-    /// How often the server is asked for its tools again, in seconds. With 0, it is asked only when it says that they
-    /// changed, and on demand.
+    /// The interval at which the host asks the server for its tools, prompts and resources again, in seconds. With 0,
+    /// the host asks again only if there is a reason, such as a change that the server reports.
     #[serde(default)]
     pub refresh_seconds: u64,
-    /// After this many seconds without a request the connection is ended, and the program with it. The next use starts
-    /// it again; what it kept in memory is lost. With 0, it runs until the host ends.
+    /// The time without a request after which the host ends the connection and the server's program, in seconds. The
+    /// next request starts the program again; what the program kept in memory is lost. With 0, the program runs until
+    /// the session or the host ends.
     #[serde(default = "half_an_hour")]
     #[schemars(extend("default" = HALF_AN_HOUR))]
     pub idle_seconds: u64,
@@ -90,7 +92,7 @@ fn sixteen_mebibytes() -> NonZeroU64 {
     number(16 * 1024 * 1024)
 }
 
-/// What a program may reach beside its own package and the files of the system that every program needs.
+/// What a program may reach in addition to its own package and the files of the system that every program needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Confine {
@@ -109,11 +111,11 @@ pub struct Confine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// Over stdin and stdout of a child process.
+    /// Stdin and stdout of a child process.
     Stdio,
     /// Streamable HTTP, of 2025-03-26 and later.
     Http,
-    /// HTTP with server-sent events, of 2024-11-05.
+    /// The HTTP transport with server-sent events, of 2024-11-05.
     Sse,
 }
 

@@ -25,10 +25,12 @@ pub enum DefinitionError {
     #[error("`transport`: a `command` uses `stdio`; set `url` instead, or leave `transport` out")]
     CommandTransport,
     /// An address has no transport `stdio`.
-    #[error("`transport = \"stdio\"` is for a `command`; with `url`, it is `http` or `sse`")]
+    #[error("`transport = \"stdio\"` is for a `command`; with a `url`, set `http` or `sse`")]
     UrlTransport,
     /// The revision does not have the transport.
-    #[error("`protocol = \"2026-07-28\"` has no `transport = \"sse\"`: leave `protocol` out")]
+    #[error(
+        "MCP 2026-07-28 has no transport `sse`: leave `protocol` out, or set another `transport`"
+    )]
     NoSuchTransport,
     /// A path depends on the working directory of the host.
     #[error("`{key}`: {path} is not an absolute path", path = path.display())]
@@ -54,10 +56,12 @@ pub enum DefinitionError {
     #[error("`url` is neither http nor https")]
     NotHttp,
     /// The address has a user name or a password.
-    #[error("`url`: write the user and the password in `headers`, as `Authorization`")]
+    #[error(
+        "`url` must not contain a user name or a password: write them in `headers`, as `Authorization`"
+    )]
     UserInUrl,
     /// A name is not a header name.
-    #[error("`headers`: {name:?} is not the name of a header")]
+    #[error("`headers`: {name:?} is not a valid name of a header")]
     HeaderName {
         /// The name.
         name: String,
@@ -66,7 +70,7 @@ pub enum DefinitionError {
         cause: reqwest::header::InvalidHeaderName,
     },
     /// A value is not a header value. The message does not repeat it.
-    #[error("`headers`: `{name}` cannot have this value")]
+    #[error("`headers`: the value of `{name}` is not valid")]
     HeaderValue {
         /// The name of the header.
         name: String,
@@ -75,7 +79,7 @@ pub enum DefinitionError {
         cause: reqwest::header::InvalidHeaderValue,
     },
     /// The client sets the header itself.
-    #[error("`headers`: `{0}` is set by the protocol; leave it out")]
+    #[error("`headers`: the MCP client sets `{0}` itself; leave it out")]
     ProtocolHeader(String),
     /// A header is given twice, in different spellings.
     #[error("`headers`: `{0}` is given twice")]

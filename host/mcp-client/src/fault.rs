@@ -62,11 +62,11 @@ impl FaultCause {
 impl fmt::Display for FaultCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotRunning(because) => write!(f, "it is not running: {because}"),
+            Self::NotRunning(because) => write!(f, "it could not be started or reached: {because}"),
             Self::Login(what) => f.write_str(what),
             Self::Connecting { again, because } => write!(
                 f,
-                "it is not running: {because}; the next attempt is possible in {} s",
+                "the last attempt to connect failed: {because}; the next attempt is possible in {} s",
                 again.as_secs_f32().ceil()
             ),
             Self::TimedOut(after) => write!(
@@ -85,11 +85,14 @@ impl fmt::Display for FaultCause {
             }
             Self::Lost(because) => write!(
                 f,
-                "the connection was lost before it answered: {because}; whether the request had \
-                 an effect is not known; the next request connects again"
+                "the connection was lost before the answer: {because}; whether the request had an \
+                 effect is not known; the next request connects again"
             ),
             Self::Protocol(because) => {
-                write!(f, "it violates the protocol: {because}; report this to its authors")
+                write!(
+                    f,
+                    "it violates the protocol: {because}; if its configuration is right, report this to its authors"
+                )
             }
             Self::Refused(status @ (401 | 403), text) => write!(
                 f,

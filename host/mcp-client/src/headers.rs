@@ -19,7 +19,7 @@ const ENCODED: (&str, &str) = ("=?base64?", "?=");
 pub(crate) enum HeaderParamError {
     #[error("`x-mcp-header` is at a place that does not describe exactly one argument")]
     Place,
-    #[error("`x-mcp-header` of {0} is not the name of a header")]
+    #[error("`x-mcp-header` of {0} is not a valid name of a header")]
     Name(String),
     #[error("`x-mcp-header` of {0} is the same as that of another argument")]
     Twice(String),

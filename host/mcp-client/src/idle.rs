@@ -26,7 +26,7 @@ pub(crate) fn keep(shared: &Arc<Shared>, connection: &Arc<Connection>) {
                 wait = longest;
                 continue;
             }
-            let unused = FaultCause::lost("it was stopped, because it was not used");
+            let unused = FaultCause::lost("the host ended it, because it was not used");
             match connection.channel.calls.retire_if_idle(longest, unused) {
                 Ok(()) => return stop(&shared, &connection, longest).await,
                 Err(left) => wait = left,
@@ -38,7 +38,7 @@ pub(crate) fn keep(shared: &Arc<Shared>, connection: &Arc<Connection>) {
 
 async fn stop(shared: &Shared, connection: &Arc<Connection>, idle: Duration) {
     tracing::info!(
-        "upstream `{}` is stopped: it was not used for {} s",
+        "the connection to the upstream `{}` is ended: it was not used for {} s",
         shared.settings.name,
         idle.as_secs()
     );

@@ -30,11 +30,11 @@ const DEPTH: usize = 100;
 /// Why an item of a list is left out.
 #[derive(Debug, thiserror::Error)]
 enum ItemError {
-    #[error("it is deeper than {DEPTH} levels")]
+    #[error("it is nested deeper than {DEPTH} levels")]
     TooDeep,
     #[error("it is not an object")]
     NotAnObject,
-    #[error("with it, the list has more than {LIST_BYTES} bytes")]
+    #[error("with it, the list would have more than {LIST_BYTES} bytes")]
     ListTooLarge,
     #[error("its name is empty, or longer than {WIRE_NAME} bytes")]
     NameLength,
@@ -48,7 +48,7 @@ enum ItemError {
     SchemaNotAnObject(&'static str),
     #[error("its `{0}` has more than {SCHEMA_BYTES} bytes")]
     SchemaTooLarge(&'static str),
-    #[error("its `{0}` is deeper than {SCHEMA_DEPTH} levels")]
+    #[error("its `{0}` is nested deeper than {SCHEMA_DEPTH} levels")]
     SchemaTooDeep(&'static str),
     #[error(transparent)]
     HeaderParam(#[from] HeaderParamError),
@@ -149,7 +149,8 @@ pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) 
             continue;
         }
         if depth(&value) > DEPTH {
-            warnings.push(format!("a resource is left out: it is deeper than {DEPTH} levels"));
+            warnings
+                .push(format!("a resource is left out: it is nested deeper than {DEPTH} levels"));
             continue;
         }
         let Value::Object(mut resource) = value else {

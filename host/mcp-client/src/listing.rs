@@ -85,7 +85,7 @@ impl RawLists {
         if warnings.len() > WARNINGS {
             let more = warnings.len() - WARNINGS;
             warnings.truncate(WARNINGS);
-            warnings.push(format!("and {more} more"));
+            warnings.push(format!("and {more} more warnings"));
         }
         Listing { peer, tools, prompts, resources, templates, warnings }
     }
@@ -186,7 +186,7 @@ impl Pages<'_> {
                 Some(next) if next.len() > CURSOR_BYTES || !cursors.insert(next.to_owned()) => {
                     let shown = text::line(next, 40);
                     self.warnings.push(format!(
-                        "{method}: the cursor {shown:?} was returned twice, or is too long"
+                        "{method}: further pages are left out: the cursor {shown:?} was returned twice, or is too long"
                     ));
                     return Ok(things);
                 }

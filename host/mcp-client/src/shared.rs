@@ -327,7 +327,7 @@ impl Shared {
 /// Does blocking work on a thread of its own. `None`: the work has panicked, or the runtime is shutting down.
 async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.inspect_err(|error| tracing::warn!("remembering lists: {error}")).ok()
+    done.inspect_err(|error| tracing::warn!("cannot read or write remembered lists: {error}")).ok()
 }
 
 impl Drop for Shared {

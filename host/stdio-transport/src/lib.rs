@@ -81,7 +81,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
             None => return None,
             Some(Ok(line)) => line,
             Some(Err(error)) => {
-                tracing::error!("reading stdin: {error}");
+                tracing::error!("cannot read stdin: {error}");
                 None
             }
         };
@@ -156,7 +156,7 @@ async fn write<W: AsyncWrite + Unpin>(
         && !ends.output.is_cancelled()
     {
         tracing::error!(
-            "writing stdout: {error}; closing the session, because the client cannot receive answers"
+            "cannot write to stdout: {error}; the session ends, because the client cannot receive answers"
         );
         ends.output.cancel();
         ends.input.cancel();

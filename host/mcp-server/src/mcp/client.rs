@@ -130,7 +130,10 @@ impl Client for RequestClient<'_> {
             }
             let request = json!({ "method": method, "params": params });
             serde_json::from_value::<InputRequest>(request.clone()).map_err(|error| {
-                RpcError::new(RpcError::INTERNAL, format!("this is not a request of MCP: {error}"))
+                RpcError::new(
+                    RpcError::INTERNAL,
+                    format!("the question is not a valid request of MCP: {error}"),
+                )
             })?;
             let answer = ask(&self.cx.peer, request, self.gone()).await;
             answer.map_err(|why| RpcError::new(RpcError::INTERNAL, why.to_string()))
@@ -183,7 +186,7 @@ impl Server {
 #[derive(Debug, thiserror::Error)]
 pub enum NoAnswer {
     /// The client cancelled its own request, or the host is shutting down.
-    #[error("the client cancelled the request")]
+    #[error("the client cancelled the request, or the host is shutting down")]
     Gone,
     /// The client took longer than [`ANSWER_TIME`].
     #[error("the client did not answer in time")]
@@ -192,7 +195,7 @@ pub enum NoAnswer {
     #[error("the client's answer does not fit the question")]
     Malformed,
     /// The client answered with an error, or could not be asked. Contains the reason.
-    #[error("the client could not be asked: {0}")]
+    #[error("the client gave no answer to the question: {0}")]
     Failed(String),
 }
 

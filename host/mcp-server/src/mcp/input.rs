@@ -128,7 +128,7 @@ impl Exchange {
         let need = questions.into_need();
         self.rounds += 1;
         if self.rounds > MAX_ROUNDS {
-            let why = format!("the plugin asked over {MAX_ROUNDS} times");
+            let why = format!("the plugin asked questions in more than {MAX_ROUNDS} rounds");
             return Err(CallFailure::PluginFailed(why));
         }
         self.set_state(need.state);

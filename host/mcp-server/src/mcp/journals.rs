@@ -35,21 +35,21 @@ impl Default for KeptJournal {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The journal cannot be written as JSON, or the file does not contain a journal as JSON.
-    #[error("the JSON of the journal of a run")]
+    #[error("cannot convert the journal of a run to JSON or from JSON")]
     Json(#[from] serde_json::Error),
     /// The file of the journal could not be written.
-    #[error("keeping the journal of a run")]
+    #[error("cannot write the journal of a run")]
     Write(#[from] WriteError),
     /// The file of the journal could not be read.
-    #[error("reading the journal of a run")]
+    #[error("cannot read the journal of a run")]
     Read(#[from] std::io::Error),
     /// The thread that reads or writes the journal panicked.
-    #[error("keeping the journal of a run")]
+    #[error("cannot read or write the journal of a run")]
     Thread(#[from] tokio::task::JoinError),
 }
 
 /// The error for a client whose journal is no longer kept.
-const GONE: &str = "the journal of this run is no longer kept: start the run again. Calls of the lost run took effect and will be repeated";
+const GONE: &str = "the state of this run is no longer kept: start the run again. The tool calls of the lost run took effect, and the new run repeats them";
 
 /// Keeps journals that are too large for clients to carry, at most for as long as states of requests are valid.
 pub(super) struct Journals(Arc<Records>);
@@ -87,7 +87,7 @@ impl Journals {
         };
         let read = tokio::task::spawn_blocking(read).await.map_err(JournalError::from);
         let journal = read.flatten().inspect_err(|error| {
-            tracing::warn!("reading a journal: {}", error_chain(error));
+            tracing::warn!("{}", error_chain(error));
         });
         *kept = KeptJournal::Whole(Box::new(journal.ok().flatten().ok_or(GONE)?));
         Ok(())

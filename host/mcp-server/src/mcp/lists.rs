@@ -183,7 +183,7 @@ impl Server {
             Err(RequestFailure::State(why)) => why.to_owned(),
             Err(RequestFailure::Host(error)) => portcullis_sanitize::error_chain(&error),
         };
-        tracing::warn!("listing the resources of `{}`: {why}", loaded.plugin.name);
+        tracing::warn!("cannot list the resources of `{}`: {why}", loaded.plugin.name);
         Page { resources: Vec::new(), next: None, freshness: None }
     }
 

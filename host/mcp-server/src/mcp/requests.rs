@@ -111,7 +111,9 @@ impl Server {
         let given = params.arguments.unwrap_or_default();
         let text = |(name, value): (&String, &Value)| {
             let text = value.as_str().map(|text| (name.clone(), text.to_owned()));
-            text.ok_or_else(|| ErrorData::invalid_params(format!("`{name}` is not a string"), None))
+            text.ok_or_else(|| {
+                ErrorData::invalid_params(format!("the argument `{name}` is not a string"), None)
+            })
         };
         let arguments = given.iter().map(text).collect::<Result<_, _>>()?;
         let request = SourceRequest {
@@ -189,7 +191,7 @@ impl Server {
                     if !matches!(failure, CallFailure::Cancelled)
                         && !catalog.answers_for(source, &params.uri) =>
                 {
-                    tracing::info!("`{}` does not read a resource: {failure}", source.name());
+                    tracing::info!("`{}` could not read a resource: {failure}", source.name());
                     // An upstream server's error says more than that there is no such resource.
                     refusal = source.plugin().is_none().then_some(RequestFailure::Call(failure));
                 }

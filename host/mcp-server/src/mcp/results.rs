@@ -128,7 +128,7 @@ pub(super) fn definition() -> Value {
     json!({
         "name": READ,
         "title": "Read a result",
-        "description": "Reads a further page of an answer that was too long. The answer names its id and its pages.",
+        "description": "Reads a page of an answer that was too long. Its first page names its id and page count.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -232,7 +232,14 @@ impl Server {
                 let (page, number) = (page.to_owned(), kept.pages.len());
                 convert::text(format!("{page}\n\n[Page {} of {number}.]", read.page)).into()
             }
-            None => convert::error(format!("the answer has {} pages", kept.pages.len())).into(),
+            None => {
+                let why = format!(
+                    "there is no page {}: the answer has {} pages",
+                    read.page,
+                    kept.pages.len()
+                );
+                convert::error(why).into()
+            }
         }
     }
 

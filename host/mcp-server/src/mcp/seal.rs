@@ -50,7 +50,7 @@ fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
 
 /// A state could not be sealed: a fault of the host.
 #[derive(Debug, thiserror::Error)]
-#[error("sealing a request's state")]
+#[error("cannot seal the state of a request")]
 pub struct SealError(#[from] RequestStateError);
 
 /// Seals states. The first key seals, and each key opens.
@@ -155,7 +155,7 @@ impl Seal {
                 Err(error) => tracing::debug!("a sealed state is refused: {error}"),
             }
         }
-        Err("requestState is not what this server gave out for this call")
+        Err("requestState is not what this server gave out for this call, or is too old")
     }
 }
 

@@ -76,8 +76,8 @@ fn definitions(number: usize) -> [Value; 2] {
             "name": SEARCH,
             "title": "Search tools",
             "description": format!(
-                "Finds tools for a task among {number}. Search before you say that something cannot be done. The answer names the \
-                 tools that fit best, with their arguments; call one with `{CALL}`."
+                "Finds tools for a task, among {number} tools. Search before you say that something cannot be done. The answer \
+                 names the best tools with their arguments; call one with `{CALL}`."
             ),
             "inputSchema": {
                 "type": "object",
@@ -85,7 +85,7 @@ fn definitions(number: usize) -> [Value; 2] {
                     "query": { "type": "string", "description": "What you want to do, in a few English words." },
                     "detail": {
                         "type": "string", "enum": ["name", "summary", "full"], "default": "summary",
-                        "description": "`full` has the schemas of the arguments."
+                        "description": "`full`: whole description and input schema"
                     },
                     "limit": { "type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": DEFAULT_FOUND },
                 },
@@ -292,7 +292,7 @@ fn search_answer(visible: &Visible, search: &SearchArguments) -> CallToolRespons
     if hits.is_empty() {
         let sources: BTreeSet<&str> = tools.iter().map(|tool| source(visible, tool)).collect();
         answer["hint"] =
-            "no tool matches these words: try others, such as the name of a source".into();
+            "no tool matches these words: try other words, such as the name of a source".into();
         answer["sources"] = json!(sources);
     }
     convert::text(answer.to_string()).into()

@@ -28,7 +28,7 @@ pub struct StateKeys {
 #[derive(Debug, thiserror::Error)]
 pub enum StateKeyError {
     /// The file cannot be read.
-    #[error("the state key file {}: {cause}", .file.display())]
+    #[error("cannot read the state key file {}: {cause}", .file.display())]
     Unreadable {
         /// The path of the file.
         file: PathBuf,
@@ -68,7 +68,7 @@ impl StateKeys {
     /// states are valid in this process only.
     pub fn of_host(key: &SealKey) -> Self {
         let first = key.derive(PURPOSE).unwrap_or_else(|error| {
-            tracing::warn!("a client cannot continue a call after a restart: {error}");
+            tracing::warn!("the host's key cannot be read or made, so clients cannot continue calls after a restart: {error}");
             let mut key = [0; 32];
             getrandom::fill(&mut key).expect("the system has randomness");
             key

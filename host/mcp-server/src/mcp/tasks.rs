@@ -140,7 +140,7 @@ impl TaskWork {
                 }
                 Ok(_) => {
                     return end_of_failed(&CallFailure::BrokenPromise(
-                        "a task has to end with an answer".into(),
+                        "the plugin has to end a task with a result of the tool".into(),
                     ));
                 }
                 Err(failure) => return end_of_failed(&failure),

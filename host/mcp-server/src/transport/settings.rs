@@ -38,7 +38,7 @@ pub enum SettingsError {
     #[error(transparent)]
     Access(#[from] InvalidSettings),
     /// The file of the bearer token cannot be read.
-    #[error("the token file {}: {cause}", .file.display())]
+    #[error("cannot read the token file {}: {cause}", .file.display())]
     TokenFile {
         /// The path of the file.
         file: PathBuf,
