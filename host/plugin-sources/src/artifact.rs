@@ -143,7 +143,7 @@ async fn from_address(
         let (artifact, pattern) = (name.clone(), pattern.to_owned());
         let refuse = |cause| SourceError::Unverified { artifact, pattern, cause };
         if let Some(wanted) = builder {
-            let found = "; provenance is looked for in registries only".to_owned();
+            let found = "; only for plugins from registries is provenance looked for".to_owned();
             return Err(refuse(SignatureError::Builder { wanted: wanted.clone(), found }));
         }
         let key = match Key::read(path) {
@@ -217,7 +217,7 @@ async fn from_registry(
     let [layer] = components[..] else {
         let kinds: Vec<_> = manifest.layers.iter().map(|layer| layer.media_type.as_str()).collect();
         return Err(wrong(format!(
-            "it has {} layers of the type `{COMPONENT}`, and one is needed; its layers: {}",
+            "it has {} layers of the type `{COMPONENT}`, but it must have exactly one; its layers: {}",
             components.len(),
             kinds.join(", ")
         )));
@@ -257,7 +257,7 @@ fn checked_component(
         Some(&[0, b'a', b's', b'm', 13, 0, 1, 0]) => {}
         Some(&[0, b'a', b's', b'm', 1, 0, 0, 0]) => {
             return Err(wrong(
-                "it is a core module; `wasm-tools component new` makes components from modules for WASI",
+                "it is a core module, not a component; `wasm-tools component new` can turn a module into a component",
             ));
         }
         _ => return Err(wrong("it is not a WebAssembly file")),

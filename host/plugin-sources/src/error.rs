@@ -29,7 +29,7 @@ pub enum SourceError {
         most: u64,
     },
     /// The request failed.
-    #[error("asking {url}: {cause}{}", hint(*cause))]
+    #[error("the request to {url} failed: {cause}{}", hint(*cause))]
     Request {
         /// The address, without its query.
         url: String,
@@ -88,11 +88,11 @@ pub enum SourceError {
         why: String,
     },
     /// There is no such artifact.
-    #[error("{0} was not found: it does not exist, or the registry shows it to other users only")]
+    #[error("{0} was not found: it does not exist, or only other users may see it")]
     Missing(String),
     /// The bytes are not those that the digest names.
     #[error(
-        "{what} has the digest {found}, and the expected digest is {expected}: the server sent something else; \
+        "{what} has the digest {found}, but the expected digest is {expected}: the server sent something else, and \
          nothing of it was used"
     )]
     WrongDigest {
@@ -151,7 +151,7 @@ pub enum SourceError {
         cause: SignatureError,
     },
     /// All of the work took too long.
-    #[error("{what} took more than {seconds} seconds; nothing was changed")]
+    #[error("{what} took more than {seconds} seconds, and was given up")]
     TooSlow {
         /// The work.
         what: String,
@@ -164,15 +164,16 @@ pub enum SourceError {
 fn hint(cause: Fault) -> &'static str {
     match cause {
         Fault::AddressDenied => {
-            "\n  hint: only the host that you name may have an address in a private network; an answer that leads to \
-             another such host is not followed"
+            "\n  hint: only the host that you name may have a private address; requests do not follow a redirect, or a \
+             token server, to another private address"
         }
         Fault::Denied => {
-            "\n  hint: an answer must not lead from HTTPS to HTTP, or to another host over HTTP"
+            "\n  hint: HTTP is only for the server on this machine that you name; a redirect or a token server must \
+             use HTTPS"
         }
         Fault::Certificate => {
-            "\n  hint: a registry with a certificate of your own authority is trusted if the system trusts the \
-             authority; the environment variable SSL_CERT_FILE can name a file of authorities"
+            "\n  hint: if your own certificate authority issued the certificate, let the system trust this authority, \
+             or name a file with all trusted authorities in the environment variable SSL_CERT_FILE"
         }
         Fault::TooMany
         | Fault::BadUrl

@@ -83,7 +83,7 @@ impl Logins {
         };
         // The error's own text could quote a part of the file, which holds secrets.
         let config: DockerConfig = serde_json::from_slice(&text).map_err(|error| {
-            wrong(format!("line {} does not have the format of docker", error.line()))
+            wrong(format!("line {} does not have the format of docker's config.json", error.line()))
         })?;
         let is_host = |name: &str| {
             let name = name.trim_start_matches("https://").trim_end_matches('/');
@@ -105,7 +105,7 @@ impl Logins {
                 Ok(Login::Basic(basic(user, password)))
             }
             (Some(auth), _) if !auth.identitytoken.is_empty() => Ok(Login::None(format!(
-                "{} has an identity token for {host}, which is not used: {by_variables}",
+                "{} has an identity token for {host}, but Portcullis does not use such tokens: {by_variables}",
                 path.display()
             ))),
             (_, Some(helper)) => Ok(Login::None(format!(

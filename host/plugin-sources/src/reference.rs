@@ -61,12 +61,14 @@ pub enum ReferenceError {
     Remote(String),
     /// The repository is not a name that registries accept.
     #[error(
-        "`{0}` is not the name of a repository: parts of lower-case letters, digits, `.`, `_` and `-`, with `/` \
+        "`{0}` is not the name of a repository: write words of lower-case letters, digits, `.`, `_` and `-`, with `/` \
          between them"
     )]
     Repository(String),
     /// The tag is not a tag that registries accept.
-    #[error("`{0}` is not a tag: up to 128 letters, digits, `.`, `_` and `-`")]
+    #[error(
+        "`{0}` is not a tag: write up to 128 letters, digits, `_`, `.` and `-`, and not `.` or `-` first"
+    )]
     Tag(String),
     /// The digest is not a SHA-256 digest.
     #[error(transparent)]

@@ -133,8 +133,8 @@ impl Registry {
         };
         let what = match scope.rsplit(':').next() {
             Some("pull") => format!("to send `{}`", self.location.repository),
-            Some("pull,push") => format!("to take `{}`", self.location.repository),
-            _ => "its list of repositories".to_owned(),
+            Some("pull,push") => format!("to accept `{}`", self.location.repository),
+            _ => "to list its repositories".to_owned(),
         };
         SourceError::Login { registry: self.location.host.clone(), what, hint }
     }
@@ -152,7 +152,10 @@ impl Registry {
         })?;
         // A server to which a redirect led gets no login.
         if Origin::of(&answer.url).ok().as_ref() != Some(&self.requests.origin) {
-            return Err(wrong(format!("another server demands it, {}", shown(&answer.url))));
+            return Err(wrong(format!(
+                "the login is demanded by another server, {}",
+                shown(&answer.url)
+            )));
         }
         let basic = match &self.login {
             Login::Basic(value) => Some(value.clone()),
@@ -196,8 +199,9 @@ impl Registry {
             || kind.manifests.is_some()
         {
             let media = kind.media_type.unwrap_or_else(|| INDEX.to_owned());
-            let why =
-                format!("it is a `{media}`, and a component is one artifact with a `{MANIFEST}`");
+            let why = format!(
+                "it is a `{media}`, but a component has a manifest of the type `{MANIFEST}`"
+            );
             return Err(SourceError::NotComponent { artifact: what, why });
         }
         Ok(Some(FoundManifest { digest, manifest: parse(&url, &bytes)?, bytes }))

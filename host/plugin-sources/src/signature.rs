@@ -40,13 +40,13 @@ pub enum SignatureError {
     },
     /// All signatures are keyless.
     #[error(
-        "it is signed without a key (keyless), which this version does not verify; ask its publisher for a signature \
-         with a key, or check it with `cosign verify`, pin its digest (`oci://…@sha256:…`), and give this source a \
-         table of its own without `key`"
+        "it is signed without a key (keyless), and this version cannot verify such signatures\n  hint: ask the \
+         publisher for a signature with a key; or check the artifact with `cosign verify`, fetch it by its digest \
+         (`oci://…@sha256:…`), and add a table without `key` for this source"
     )]
     Keyless,
     /// There is no provenance by the builder.
-    #[error("no SLSA provenance that is signed with the key names the builder {wanted:?}{found}")]
+    #[error("no SLSA provenance with a signature by the key names the builder {wanted:?}{found}")]
     Builder {
         /// The builder that is demanded.
         wanted: String,
@@ -81,7 +81,9 @@ impl Key {
         })?;
         let point = der.strip_prefix(&P256_PREFIX).filter(|point| point.len() == 65);
         let point = point.ok_or_else(|| {
-            wrong("it is not an ECDSA key on P-256, as cosign makes them".to_owned())
+            wrong(
+                "it is not an ECDSA key on the curve P-256, the kind that cosign makes".to_owned(),
+            )
         })?;
         Ok(Self { point: point.to_owned() })
     }

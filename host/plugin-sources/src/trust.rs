@@ -9,19 +9,21 @@ use serde::Deserialize;
 /// The tables `[plugin-sources."PATTERN"]`, by their patterns.
 pub type SourceConfigs = BTreeMap<String, SourceConfig>;
 
-/// Requirements for plugins from some registries and addresses.
+/// Requirements for plugins from the registries and addresses that match the name of the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SourceConfig {
-    /// Whether plugins may come from there.
+    /// Whether plugins may be fetched from these registries and addresses.
     #[schemars(extend("default" = true))]
     pub allow: Option<bool>,
-    /// A file with a public key, as `cosign generate-key-pair` makes it (ECDSA P-256, PEM): an absolute path.
-    /// Plugins from there must be signed with its private key. Signatures without a key (keyless) do not count.
-    /// Default: none; signatures are not checked.
+    /// The path of a file with a public key (ECDSA P-256, PEM), such as the `cosign.pub` that
+    /// `cosign generate-key-pair` writes. The path is absolute, or begins with `~/`. Each plugin must be signed with
+    /// the private key that belongs to this public key. Signatures without a key (keyless) do not count. Default: none;
+    /// signatures are not checked.
     pub key: Option<PathBuf>,
-    /// The builder that must have made the plugin: `builder.id` in a SLSA provenance that is signed with `key`.
-    /// Default: none; provenance is not checked.
+    /// The builder that must have made the plugin: `builder.id` in an SLSA provenance. The provenance must be signed
+    /// with the private key that belongs to `key`. Provenance is found in registries only, so plugins from addresses
+    /// are refused. Default: none; provenance is not checked.
     pub builder: Option<String>,
 }
 

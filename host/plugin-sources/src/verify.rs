@@ -84,7 +84,11 @@ pub(crate) async fn verify(
         && !found.builders.contains(wanted)
     {
         let named = found.builders.join(", ");
-        let named = if named.is_empty() { named } else { format!("; named: {named}") };
+        let named = if named.is_empty() {
+            named
+        } else {
+            format!("; the builders that are named: {named}")
+        };
         return Err(refuse(SignatureError::Builder { wanted: wanted.clone(), found: named }));
     }
     Ok(Verified::Key { key: path.clone(), builder: config.builder.clone() })

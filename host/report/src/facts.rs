@@ -16,28 +16,29 @@ pub struct Facts {
     pub time: String,
     /// The configuration file. `null`: there is none, and the defaults apply.
     pub configuration: Option<String>,
-    /// The folders that tools may access. A client may narrow them.
+    /// The operator's roots: folders that tools may access. A client may narrow them. Empty: the roots are the folders
+    /// that the client names.
     pub roots: Vec<String>,
-    /// The plugins that the host loaded or refused. In a report on components that are not installed: these.
+    /// The plugins that the host loaded or refused. In a report on components that are not installed: these components.
     pub plugins: Vec<PluginFacts>,
     /// The upstream servers: other MCP servers, outside the sandbox.
     pub upstreams: Vec<UpstreamFacts>,
     /// The state of the audit.
     pub audit: AuditFacts,
-    /// Warnings about files of the operator.
+    /// Warnings about the operator's files: other users of the machine can read or change them.
     pub warnings: Vec<String>,
 }
 
-/// Whether a plugin is used.
+/// Whether a plugin is loaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Its tools can be called.
+    /// The host loaded the plugin: its tools can be called.
     #[default]
     Loaded,
-    /// It is refused.
+    /// The host refused the plugin, or a component that is not installed.
     Refused,
-    /// It is not installed: nothing is granted to it.
+    /// The component is not installed: nothing is granted to it.
     Uninstalled,
 }
 
@@ -45,34 +46,35 @@ pub enum State {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginFacts {
-    /// The operator's name for it.
+    /// The operator's name for the plugin.
     pub name: String,
-    /// The version in its manifest.
+    /// The version in the plugin's manifest.
     pub version: String,
-    /// `bundled`, or the file.
+    /// `bundled`, or the path of the component's file.
     pub origin: String,
     /// SHA-256 of the component. `null`: the file cannot be read.
     pub digest: Option<String>,
-    /// Whether it is used.
+    /// Whether the plugin is loaded.
     pub state: State,
-    /// Why it is refused.
+    /// Why the plugin is refused, or why a component that is not installed cannot be a plugin. `null`: there is no such
+    /// reason.
     pub refusal: Option<String>,
-    /// Whether it is a component that was not made for this host: it has no manifest, and its imports say what it
-    /// wants.
+    /// Whether the component was made for other hosts: it has no manifest, and its imports say what it wants.
     pub is_foreign: bool,
     /// The last approval. `null`: there is none, or the plugin is part of the binary.
     pub approval: Option<Approval>,
-    /// Its capabilities: those that it imports, wants, was granted or used.
+    /// The capabilities that the plugin imports, wants, was granted or used.
     pub capabilities: Vec<CapabilityFacts>,
-    /// What it cannot do, whatever is granted.
+    /// What the plugin cannot do, whatever is granted.
     pub cannot: Vec<CapabilityLimit>,
     /// Its tools.
     pub tools: Vec<ToolFacts>,
-    /// The names of the settings that the operator wrote.
+    /// The names of the settings that the operator wrote. For a component that is not installed: the names of the
+    /// settings that it wants.
     pub settings: Vec<String>,
     /// The limits of one call.
     pub limits: Vec<String>,
-    /// What the audit records of it.
+    /// What the audit records of the plugin.
     pub used: UseFacts,
     /// Remarks of the host, such as corrected hints.
     pub remarks: Vec<String>,
@@ -84,11 +86,11 @@ pub struct PluginFacts {
 pub struct Approval {
     /// What was approved: the SHA-256 digest of the component, or of the tools.
     pub digest: String,
-    /// When: RFC 3339, UTC.
+    /// When it was approved: RFC 3339, UTC.
     pub time: String,
-    /// The user of the operating system.
+    /// The user of the operating system who approved it.
     pub user: String,
-    /// Why.
+    /// Why it was approved. `first use`: the host approved it at its first use, without a question.
     pub reason: String,
 }
 
@@ -104,12 +106,12 @@ pub struct CapabilityFacts {
     pub wants: Vec<WantFacts>,
     /// The grant, as a text. `null`: it is not granted.
     pub granted: Option<String>,
-    /// The objects of the grant: hosts with methods, commands, kinds of access.
+    /// The targets of the grant, such as hosts with their methods, or commands.
     pub targets: Vec<String>,
-    /// Whether the grant lets the plugin change something: files, the state of a server, anything a command does.
+    /// Whether the grant lets the plugin change something outside the host, such as files or the state of a server.
     pub can_change: bool,
-    /// Values of the grant that were never used, as far as the audit goes back. Also empty if the report does not know
-    /// which values were used.
+    /// Values of the grant that the plugin never used. Also empty if the plugin was never called, or if records of its
+    /// asks were deleted.
     pub unused: Vec<String>,
     /// Values of the grant that the plugin does not want: they have no effect.
     pub unwanted: Vec<String>,
@@ -139,21 +141,22 @@ pub struct WantFacts {
     pub optional: bool,
 }
 
-/// What the audit records.
+/// What the audit records of a plugin, a server or a capability. An ask is one request of a plugin to the host, such as
+/// to open a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UseFacts {
-    /// Calls that ended. 0 for a capability, which is not called.
+    /// The number of calls that ended. For a capability: 0.
     pub calls: u64,
-    /// Asks that were allowed.
+    /// The number of asks that were allowed.
     pub allowed: u64,
-    /// Asks that were denied.
+    /// The number of asks that were denied, including effects that were refused after the ask was allowed.
     pub denied: u64,
-    /// When it was last used: RFC 3339, UTC.
+    /// When a call last ended. For a capability: when the plugin last asked for it. RFC 3339, UTC.
     pub last: Option<String>,
-    /// Some of the allowed asks: the latest, each once.
+    /// For a capability: the latest of the allowed asks, each once. For a plugin or a server: empty.
     pub subjects: Vec<String>,
-    /// Some of the denied asks: the latest, each once.
+    /// The latest of the denied asks, each once.
     pub denials: Vec<String>,
 }
 
@@ -161,9 +164,9 @@ pub struct UseFacts {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilityLimit {
-    /// The capability, or a description.
+    /// What the plugin cannot do, as words that fit after "cannot".
     pub what: String,
-    /// Why.
+    /// Why the plugin cannot do this.
     pub why: String,
 }
 
@@ -187,13 +190,13 @@ pub struct ToolFacts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hints {
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only: Option<bool>,
-    /// It may destroy something.
+    /// The tool may destroy something.
     pub destructive: Option<bool>,
     /// A second call with the same arguments changes nothing more.
     pub idempotent: Option<bool>,
-    /// It reaches beyond this machine.
+    /// The tool reaches beyond this machine.
     pub open_world: Option<bool>,
 }
 
@@ -201,21 +204,21 @@ pub struct Hints {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpstreamFacts {
-    /// The operator's name for it.
+    /// The operator's name for the server.
     pub name: String,
-    /// The program or the address.
+    /// The program or the address of the server, and what a program may reach.
     pub reach: String,
-    /// Whether its program can reach only what `confine` in its configuration names.
+    /// Whether the server is a program that can reach only what `confine` in its configuration names.
     pub confined: bool,
     /// `connected` or `unreachable`.
     pub state: String,
     /// The tools that clients see.
     pub tools: Vec<String>,
-    /// The tools that are held back, as they are new or have changed.
+    /// The tools that are held back, because they are new or have changed since the approval.
     pub held: Vec<String>,
-    /// The last approval of its tools.
+    /// The last approval of the server's tools.
     pub approval: Option<Approval>,
-    /// What the audit records of it.
+    /// What the audit records of the server.
     pub used: UseFacts,
 }
 
@@ -223,20 +226,20 @@ pub struct UpstreamFacts {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditFacts {
-    /// The folder.
+    /// The folder of the audit.
     pub folder: String,
-    /// The time of the first record that is still there: RFC 3339, UTC.
+    /// The time of the earliest record that was not deleted: RFC 3339, UTC. `null`: there is no record.
     pub since: Option<String>,
     /// The number of segments.
     pub segments: u64,
-    /// The number of lines.
+    /// The number of lines in the segments.
     pub lines: u64,
-    /// The digest of the last line of the index. Whoever keeps a copy of it elsewhere can
-    /// check later that the folder was not replaced.
+    /// The digest of the last line of the index. A copy of the digest that is kept elsewhere can show later that the
+    /// folder was replaced.
     pub digest: Option<String>,
     /// Signs of tampering.
     pub faults: Vec<String>,
-    /// Unusual findings that are no tampering: running or killed processes leave them behind.
+    /// Unusual findings that are no signs of tampering: running and killed processes cause them.
     pub remarks: Vec<String>,
     /// The records that were deleted for space or age.
     pub deleted: DeletedFacts,
@@ -246,10 +249,10 @@ pub struct AuditFacts {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedFacts {
-    /// Their number.
+    /// The number of deleted records.
     pub records: u64,
-    /// The time of the earliest one.
+    /// The time of the earliest deleted record.
     pub from: Option<String>,
-    /// The time of the latest one.
+    /// The time of the latest deleted record.
     pub until: Option<String>,
 }

@@ -22,15 +22,16 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The id of its rule.
+    /// The id of the rule that found it.
     pub rule: String,
     /// How grave it is.
     pub level: Level,
-    /// The plugin or upstream server; empty for the audit and the host.
+    /// The plugin or upstream server that it is about. Empty: it is about the audit or the host.
     pub source: String,
     /// What was found.
     pub message: String,
-    /// The command or edit that mends it. Empty: somebody has to decide.
+    /// The next step: a command that shows the details, or a command or an edit that removes the cause. Empty: no step
+    /// is known.
     pub mend: String,
 }
 
@@ -78,13 +79,13 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "write+network",
         level: Level::Warning,
-        about: "A plugin can write files and reach hosts: what it fetches can be written to your files.",
+        about: "A plugin can write files and reach hosts: data from these hosts can end up in your files.",
         find: write_and_network,
     },
     Rule {
         id: "read+network",
         level: Level::Warning,
-        about: "A plugin can read files and reach hosts: it can send your files there.",
+        about: "A plugin can read files and reach hosts: it can send your files to these hosts.",
         find: read_and_network,
     },
     Rule {
@@ -126,13 +127,13 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "host-files",
         level: Level::Warning,
-        about: "Other users of the machine can read or change a file that decides what plugins may do.",
+        about: "Other users of the machine can change a file that decides what plugins may do, or can read a secret.",
         find: host_files,
     },
     Rule {
         id: "contradiction",
         level: Level::Note,
-        about: "The manifest of a plugin contradicts what the plugin can do.",
+        about: "A remark of the host on a plugin, such as on a manifest that contradicts the imports.",
         find: contradiction,
     },
     Rule {
@@ -144,7 +145,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "first-use",
         level: Level::Note,
-        about: "A plugin, or the tools of a server, were approved at their first use, without a review.",
+        about: "A plugin, or the set of tools of a server, was approved at its first use, without a review.",
         find: first_use,
     },
 ];
@@ -225,14 +226,14 @@ fn changed(facts: &Facts, found: &mut Found<'_>) {
         let name = &upstream.name;
         let held = upstream.held.join(", ");
         let message =
-            format!("tools of `{name}` are new or have changed since they were approved: {held}");
+            format!("tools of `{name}` are new or have changed since the last approval: {held}");
         found.add(name, message, format!("portcullis plugin diff {name}"));
     }
 }
 
 fn refused(facts: &Facts, found: &mut Found<'_>) {
     for plugin in facts.plugins.iter().filter(|plugin| plugin.state == State::Refused) {
-        let reason = plugin.refusal.as_deref().unwrap_or("for an unknown reason");
+        let reason = plugin.refusal.as_deref().unwrap_or("the reason is not known");
         let message = format!("`{}` is refused: {reason}", plugin.name);
         found.add(&plugin.name, message, String::new());
     }
@@ -244,7 +245,7 @@ fn write_and_network(facts: &Facts, found: &mut Found<'_>) {
         if let (Some(files), Some(http)) = (files, effective(plugin, "http")) {
             let (files, hosts) = (files.targets.join(", "), http.targets.join(", "));
             let message = format!(
-                "`{}` can write files ({files}) and reach {hosts}: what comes from there can be written to \
+                "`{}` can write files ({files}) and reach hosts ({hosts}): data from these hosts can end up in \
                  your files",
                 plugin.name
             );
@@ -258,7 +259,7 @@ fn read_and_network(facts: &Facts, found: &mut Found<'_>) {
         if let (Some(files), Some(http)) = (effective(plugin, "files"), effective(plugin, "http")) {
             let (files, hosts) = (files.targets.join(", "), http.targets.join(", "));
             let message = format!(
-                "`{}` can read files ({files}) and reach {hosts}: it can send your files there",
+                "`{}` can read files ({files}) and reach hosts ({hosts}): it can send your files to these hosts",
                 plugin.name
             );
             found.add(&plugin.name, message, revoke(plugin, "http"));
@@ -271,7 +272,7 @@ fn process(facts: &Facts, found: &mut Found<'_>) {
         if let Some(process) = effective(plugin, "process") {
             let commands = process.targets.join(", ");
             let message = format!(
-                "`{}` can run {commands}: each command can do what its own confinement allows",
+                "`{}` can run commands ({commands}): each can do what its own confinement allows",
                 plugin.name
             );
             found.add(&plugin.name, message, revoke(plugin, "process"));
@@ -282,10 +283,14 @@ fn process(facts: &Facts, found: &mut Found<'_>) {
 fn unconfined(facts: &Facts, found: &mut Found<'_>) {
     for upstream in facts.upstreams.iter().filter(|upstream| !upstream.confined) {
         let message = format!(
-            "`{}` is {}: it can do all that its process or machine can do",
+            "`{}` runs outside the sandbox and without `confine` ({}): it can do all that its process or machine \
+             can do",
             upstream.name, upstream.reach
         );
-        let mend = format!("remove [upstreams.{}] from portcullis.toml", upstream.name);
+        let mend = format!(
+            "add `confine` to [upstreams.{0}] in portcullis.toml (if it is a program), or remove [upstreams.{0}]",
+            upstream.name
+        );
         found.add(&upstream.name, message, mend);
     }
 }
@@ -301,8 +306,7 @@ fn denied(facts: &Facts, found: &mut Found<'_>) {
     for plugin in facts.plugins.iter().filter(|plugin| plugin.used.denied > 0) {
         let times = plugin.used.denied;
         let latest = plugin.used.denials.first().map_or("", String::as_str);
-        let message =
-            format!("`{}` was denied an ask ({times} in all); the latest: {latest}", plugin.name);
+        let message = format!("denied asks of `{}`: {times}; the latest: {latest}", plugin.name);
         let mend = format!("portcullis trail --denied --plugin {}", plugin.name);
         found.add(&plugin.name, message, mend);
     }
@@ -313,10 +317,11 @@ fn unused_grant(facts: &Facts, found: &mut Found<'_>) {
     each_grant(facts, found, |plugin, capability| {
         (!capability.unused.is_empty()).then(|| {
             format!(
-                "`{}` has never used {} of its grant of `{}`, as far as the audit goes back ({since}; calls: {})",
+                "`{}` never used this part of its grant of `{}`: {} (the audit begins at {since}; calls of the \
+                 plugin: {})",
                 plugin.name,
-                capability.unused.join(", "),
                 capability.name,
+                capability.unused.join(", "),
                 plugin.used.calls
             )
         })
@@ -327,10 +332,10 @@ fn unwanted_grant(facts: &Facts, found: &mut Found<'_>) {
     each_grant(facts, found, |plugin, capability| {
         (!capability.unwanted.is_empty()).then(|| {
             format!(
-                "`{}` does not want {} of its grant of `{}`: that part has no effect",
+                "`{}` does not want this part of its grant of `{}`, so it has no effect: {}",
                 plugin.name,
-                capability.unwanted.join(", "),
-                capability.name
+                capability.name,
+                capability.unwanted.join(", ")
             )
         })
     });
@@ -368,7 +373,8 @@ fn contradiction(facts: &Facts, found: &mut Found<'_>) {
             .filter(|one| !plugin.is_foreign && !one.imports.is_empty() && one.wants.is_empty());
         for capability in unwanted {
             let message = format!(
-                "`{}` imports functions of `{}`, which its manifest does not want: these functions always fail",
+                "`{}` imports functions of the capability `{}`, which its manifest does not want: these functions \
+                 always fail",
                 plugin.name, capability.name
             );
             found.add(&plugin.name, message, String::new());

@@ -26,7 +26,7 @@ pub fn page(report: &Report) -> String {
     let (nothing_found, nothing_reached) = match is_granted {
         true => ("Nothing was found.", "No plugin reaches beyond the sandbox."),
         false => (
-            "Findings are about grants, and nothing is granted yet.",
+            "Nothing was found. Most rules are about grants, and nothing is granted yet.",
             "Nothing is granted yet. What each component wants is below.",
         ),
     };
@@ -37,11 +37,11 @@ pub fn page(report: &Report) -> String {
     section("Plugins", "plugins", &plugins, &mut body);
     if !facts.upstreams.is_empty() {
         let upstreams: String = facts.upstreams.iter().map(upstream).collect();
-        let about = "<p>Other MCP servers. They run outside the sandbox. Nothing confines a server whose line does \
-                     not say “confined”.</p>";
+        let about = "<p>Other MCP servers. They run outside the sandbox. Nothing confines a server whose line “Reach” \
+                     does not say “confined”.</p>";
         section("Upstream servers", "upstreams", &format!("{about}{upstreams}"), &mut body);
     }
-    section("The record", "audit", &audit(&facts.audit), &mut body);
+    section("Audit", "audit", &audit(&facts.audit), &mut body);
     body.push_str("</main>\n");
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -100,7 +100,7 @@ fn header(report: &Report, body: &mut String) {
             ("Made", escaped(&facts.time)),
             ("Portcullis", format!("{} (report format {})", escaped(&facts.host), facts.format)),
             ("Configuration", code(configuration)),
-            ("Roots", list(&facts.roots, "none: no tool can access files")),
+            ("Roots", list(&facts.roots, "none: the roots are the folders that the client names")),
             (
                 "Plugins",
                 format!(
@@ -136,7 +136,7 @@ fn findings(all: &[Finding], nothing: &str) -> String {
         };
         let mend = match mend.as_str() {
             "" => String::new(),
-            mend => format!("<p class=\"mend\">To mend it: {}</p>", code(mend)),
+            mend => format!("<p class=\"mend\">Next step: {}</p>", code(mend)),
         };
         let source = match source.as_str() {
             "" => String::new(),
@@ -237,7 +237,8 @@ fn asks(used: &UseFacts) -> String {
 /// The table of the capabilities: what the component imports, wants, was granted and used, side by side.
 fn capabilities(all: &[CapabilityFacts]) -> String {
     if all.is_empty() {
-        return "<p>It only computes: it imports, wants and was granted nothing that reaches beyond the sandbox.</p>"
+        return "<p>It only computes, as far as is known: it imports, wants and was granted nothing that reaches beyond \
+                the sandbox.</p>"
             .to_owned();
     }
     let row = |one: &CapabilityFacts| {
@@ -369,8 +370,8 @@ fn audit(audit: &AuditFacts) -> String {
         ("Deleted records", deleted),
     ]);
     format!(
-        "<p>{verdict}</p>{table}<p>Not proven: that the whole folder was not replaced. Anyone who can write to it can \
-         compute a new chain. Keep the digest elsewhere, and check it later with <code>portcullis trail verify --last \
-         DIGEST</code>. Also not proven: that the last lines of a running or killed process are complete.</p>"
+        "<p>{verdict}</p>{table}<p>Not proven: that nobody replaced the whole folder. Anyone who can write to it can \
+         compute a new chain of digests. Keep the digest elsewhere, and pass it later to <code>portcullis trail verify \
+         --last DIGEST</code>. Also not proven: that the last lines of a running or killed process are complete.</p>"
     )
 }

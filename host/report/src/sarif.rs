@@ -41,7 +41,7 @@ fn result(finding: &Finding, file: &str) -> Value {
     let index = RULES.iter().position(|one| one.id == rule);
     let text = match mend.as_str() {
         "" => message.clone(),
-        mend => format!("{message}\nTo mend it: {mend}"),
+        mend => format!("{message}\nNext step: {mend}"),
     };
     json!({
         "ruleId": rule,
