@@ -67,7 +67,7 @@ pub enum HttpsUrlError {
         cause: url::ParseError,
     },
     /// The scheme is not `https`, or the URL contains a user name or a password.
-    #[error("`{0}` is not an https address")]
+    #[error("`{0}` is not an https address without a user and a password")]
     NotHttps(String),
 }
 

@@ -56,7 +56,10 @@ impl Origins {
     /// Refuses a request to a host that is not allowed, or from a page whose origin is not allowed.
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpResponse> {
         let bad_host = || {
-            text_response(StatusCode::BAD_REQUEST, "one Host header is needed, with a host in it")
+            text_response(
+                StatusCode::BAD_REQUEST,
+                "the request needs exactly one Host header with a valid host",
+            )
         };
         let host =
             single(request.headers(), header::HOST).ok_or_else(bad_host)?.ok_or_else(bad_host)?;
@@ -66,7 +69,7 @@ impl Origins {
         let target = request.uri().authority().map(|authority| parse_host(authority.as_str()));
         let target = target.map(|host| host.ok_or_else(bad_host)).transpose()?;
         if ![Some(host), target].into_iter().flatten().all(|host| self.is_ours(&host)) {
-            tracing::warn!("a request for another host is refused");
+            tracing::warn!("a request for a host that is not allowed is refused");
             let why = "this host is not served here: the server's operator has to allow it";
             return Err(text_response(StatusCode::FORBIDDEN, why));
         }
@@ -74,7 +77,7 @@ impl Origins {
             None => Ok(()),
             Some(Some(origin)) if self.allows(origin) => Ok(()),
             Some(_) => {
-                tracing::warn!("a request from a page of another origin is refused");
+                tracing::warn!("a request from a page whose origin is not allowed is refused");
                 let why = "pages of this origin may not send requests: the server's operator has to allow it";
                 Err(text_response(StatusCode::FORBIDDEN, why))
             }

@@ -39,7 +39,7 @@ pub struct ProfileName(pub String);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthError {
     /// The request has no bearer token, or more than one.
-    #[error("the request has no bearer token")]
+    #[error("the request has no bearer token, or more than one")]
     NoToken,
     /// The token is not accepted. The reason is also sent to the client.
     #[error("{0}")]

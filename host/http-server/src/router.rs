@@ -217,7 +217,8 @@ impl<S: ServerHandler> Router<S> {
         if self.rates.lock().take(client, Instant::now()) {
             return Ok(());
         }
-        self.refusal_log.note(peer, &format!("there were over {} in a second", self.per_second));
+        self.refusal_log
+            .note(peer, &format!("there were over {} requests in a second", self.per_second));
         let mut response = text_response(StatusCode::TOO_MANY_REQUESTS, "too many requests");
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         Err(response)

@@ -24,13 +24,17 @@ pub enum InvalidSettings {
         cause: url::ParseError,
     },
     /// The OAuth resource is neither an https URL nor an http URL of loopback, or it has a query or a fragment.
-    #[error("the OAuth resource `{0}` must be an https address without `?` and `#`")]
+    #[error(
+        "the OAuth resource `{0}` must be an https address, or an http address of this machine, without `?` and `#`"
+    )]
     Resource(String),
     /// OAuth has no issuer.
     #[error("OAuth needs at least one entry in `issuers`")]
     NoIssuer,
     /// An OAuth scope contains characters that scopes cannot have.
-    #[error("the OAuth scope `{0}` is not valid: a scope has no spaces")]
+    #[error(
+        "the OAuth scope `{0}` is not valid: a scope is printable ASCII without space, `\"` and `\\`"
+    )]
     Scope(String),
     /// An issuer is not an https URL.
     #[error("the OAuth issuer {0}")]

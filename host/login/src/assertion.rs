@@ -30,10 +30,10 @@ pub enum KeyError {
     #[error("the text is not a private key in PEM format (PKCS#8)")]
     NotPem,
     /// The key is of a kind that is not supported.
-    #[error("the key is not one of P-256, P-384, Ed25519 or RSA ({0})")]
+    #[error("the key is not a usable P-256, P-384, Ed25519 or RSA key ({0})")]
     Unsupported(ring::error::KeyRejected),
     /// The clock of this machine is before 1970.
-    #[error("the clock of this machine is wrong")]
+    #[error("the clock of this machine is set to a time before 1970")]
     Clock(#[source] SystemTimeError),
     /// The operating system has no random bytes.
     #[error(transparent)]

@@ -19,7 +19,7 @@ pub enum DiscoveryError {
     #[error(transparent)]
     Request(#[from] RequestError),
     /// The resource metadata is about another server.
-    #[error("{address} describes {resource:?}, which is another server")]
+    #[error("the resource metadata at {address} is for {resource:?}, which is another server")]
     OtherResource {
         /// Where the metadata is.
         address: String,
@@ -27,13 +27,15 @@ pub enum DiscoveryError {
         resource: String,
     },
     /// The resource metadata names no authorization server.
-    #[error("{address} names no authorization server")]
+    #[error("the resource metadata at {address} names no authorization server")]
     NoIssuer {
         /// Where the metadata is.
         address: String,
     },
     /// The resource metadata does not name the configured issuer.
-    #[error("{address} does not name {issuer}, which is the `issuer` of the configuration")]
+    #[error(
+        "the resource metadata at {address} does not name {issuer}, the `issuer` of the configuration"
+    )]
     IssuerNotNamed {
         /// Where the metadata is.
         address: String,
@@ -41,7 +43,7 @@ pub enum DiscoveryError {
         issuer: Url,
     },
     /// No authorization server that was tried has metadata.
-    #[error("no metadata with a token endpoint was found at {issuers}")]
+    #[error("no metadata of an authorization server was found at {issuers}")]
     NoMetadata {
         /// The authorization servers that were tried.
         issuers: String,

@@ -48,15 +48,18 @@ impl fmt::Display for LoginNeeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { upstream, insufficient, has_scopes, is_configured } = self;
         let demand = match insufficient {
-            true => "its user has to allow more",
-            false => "its user has to log in",
+            true => "the token lacks scopes that the server needs",
+            false => "a user has to log in at the server",
         };
         write!(f, "{demand}: run `portcullis upstream login {upstream}` in a terminal")?;
         match (has_scopes, insufficient) {
-            (true, true) => f.write_str("; only the `scopes` of its `oauth` are requested"),
-            (false, false) if !is_configured => {
-                f.write_str("; or, if it takes keys of another kind, set one in `headers`")
-            }
+            (true, true) => write!(
+                f,
+                "; the login requests only the `scopes` in [upstreams.{upstream}.oauth]: add those that are missing"
+            ),
+            (false, false) if !is_configured => f.write_str(
+                "; or, if the server takes an API key instead, set the key in `headers`",
+            ),
             (true | false, _) => Ok(()),
         }
     }

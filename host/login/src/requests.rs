@@ -52,7 +52,7 @@ pub enum RequestError {
         address: String,
     },
     /// An address has a user name, a password or a fragment.
-    #[error("{what}, {address:?}, has a user or a fragment")]
+    #[error("{what}, {address:?}, must have neither a user, a password nor a fragment")]
     UserOrFragment {
         /// A description of the address that says who named it.
         what: String,
@@ -79,8 +79,8 @@ pub enum RequestError {
     },
     /// The host has no public address, and the configuration does not name it.
     #[error(
-        "cannot send a request to {address}: its host is in a private network and the configuration does not name it; if the \
-         host is the right one, name it as `issuer`"
+        "cannot send a request to {address}: its host is in a private network, and the configuration does not name the \
+         host; if this authorization server is the right one, set `issuer` to its address"
     )]
     PrivateNetwork {
         /// The address.
@@ -99,7 +99,7 @@ pub enum RequestError {
         address: String,
     },
     /// The request failed.
-    #[error("cannot send a request to {address}")]
+    #[error("the request to {address} failed")]
     Failed {
         /// The address.
         address: String,

@@ -41,7 +41,7 @@ pub enum TokenError {
     #[error(transparent)]
     Request(#[from] RequestError),
     /// The authorization server refused the request.
-    #[error("{address} refuses (status {status}): {text}")]
+    #[error("{address} refused the token request (status {status}): {text}")]
     Refused {
         /// The token endpoint.
         address: String,

@@ -125,11 +125,15 @@ impl Metrics {
         );
         registry.register_with_unit(
             "call_duration",
-            "Durations of calls; the tool `job` is deferred work, such as generating a view",
+            "Durations of calls; a call with the tool `job` is deferred work, such as generating a view",
             Unit::Seconds,
             self.durations.clone(),
         );
-        registry.register("asks", "Asks of plugins at the gate, by verdict", self.asks.clone());
+        registry.register(
+            "asks",
+            "Requests of plugins for effects, such as HTTP requests, by verdict",
+            self.asks.clone(),
+        );
         let lookups: Family<LookupLabels, Counter<u64, AtomicU64>> = Family::default();
         for CacheUse { plugin, hits, misses } in caches {
             for (found, times) in [("yes", hits), ("no", misses)] {

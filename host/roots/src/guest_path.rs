@@ -61,7 +61,7 @@ pub fn refused_name(relative: &Path) -> Option<&'static str> {
         return None;
     }
     if relative.as_os_str().as_encoded_bytes().contains(&b'\\') {
-        return Some("a guest separates names by `/`");
+        return Some("it contains `\\`: a guest must separate names by `/`");
     }
     let names = relative.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name),

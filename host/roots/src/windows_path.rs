@@ -65,7 +65,7 @@ fn without_drive(text: &str, is_verbatim: bool) -> Refusal {
     }
     if begins_with(r"\\") {
         return Refusal::Malformed(
-            "it is a path of a network: give the share the letter of a drive, and name that",
+            "it is a network path: map the share to a drive letter, and write the path with that letter",
         );
     }
     Refusal::NotAbsolute

@@ -124,8 +124,7 @@ impl HttpClient for Collector {
             && let Some(count) = FAULTS.count(Instant::now())
         {
             tracing::warn!(
-                "telemetry is not accepted by {}: {why} ({count} requests failed since the last \
-                 such line)",
+                "sending telemetry to {} failed: {why} ({count} failed requests since the last warning)",
                 self.origin
             );
         }

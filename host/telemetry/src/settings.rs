@@ -12,7 +12,7 @@ pub enum SettingsError {
     /// The address is not an http or https URL, or has a user, a password, a query or a fragment.
     #[error(
         "the address of the OpenTelemetry collector is not valid: write http://HOST:4318 or \
-         https://HOST, without a user and a password"
+         https://HOST, without user, password, query and fragment"
     )]
     Endpoint,
     /// The name of a header is not valid.
@@ -37,7 +37,9 @@ pub enum SettingsError {
         cause: SecretError,
     },
     /// `OTEL_EXPORTER_OTLP_HEADERS` is not a list of `NAME=VALUE`.
-    #[error("OTEL_EXPORTER_OTLP_HEADERS is not a list of NAME=VALUE with commas between")]
+    #[error(
+        "OTEL_EXPORTER_OTLP_HEADERS is not a comma-separated list of NAME=VALUE with percent-encoded values"
+    )]
     Headers,
 }
 
