@@ -104,7 +104,7 @@ fn faults_name_the_missing_key_or_decompressor() {
         let chunk = toc.chunk(0).expect("there is one");
         let fault = toc.start(&chunk, 64, &mut Data(data)).expect_err("there is no key");
         assert!(matches!(fault, Fault::Encrypted { .. }), "{fault}");
-        assert!(fault.to_string().contains("the key 0000"), "{fault}");
+        assert!(fault.to_string().contains("GUID of the key: 0000"), "{fault}");
     }
     let mut draft = container((8, 5));
     draft.method = Some("Oodle");

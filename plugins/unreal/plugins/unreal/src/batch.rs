@@ -21,12 +21,12 @@ use std::{
 const NAMED: usize = 20;
 
 about_project! {
-    /// Have the editor export assets to files in a folder, each named after its package. Files of the same names are replaced. You are asked first. For what is too large for an answer; see also export_asset.
+    /// Have the editor export assets to files in a folder, each file named after its package. Files of the same names are replaced. The user is asked first. For texts that are too large for export_asset.
     pub struct BatchExportAssets {
         /// Paths of the objects, such as /Game/Doors/BP_Door.BP_Door.
         #[schemars(length(min = 1, max = 200))]
         object_paths: Vec<String>,
-        /// Absolute path of the folder that the files are written to. It must be there.
+        /// Absolute path of the folder that the files are written to. It must exist.
         #[path(directory, write)]
         output_folder: String,
         /// Such as `T3D`.
@@ -37,15 +37,15 @@ about_project! {
 }
 
 tool_result! {
-    /// What was exported.
+    /// The result of an export.
     pub struct BatchExported {
         #[serde(rename = "bSuccess")]
         success: bool,
         exported_count: usize,
         failed_count: usize,
-        /// Files
+        /// The files
         exported_paths: Vec<String>,
-        /// Objects
+        /// The objects that were not exported
         failed_paths: Vec<String>,
         error: String,
     }
@@ -63,7 +63,7 @@ impl Tool for BatchExportAssets {
         let editor = to_change(request, self.project_dir.as_deref())?;
         if editor.seen.kind == Kind::Epic {
             return Err(Failure::new(
-                "Epic's server exports nothing: the editor needs the plugin UnrealMCPServer",
+                "Epic's server cannot export assets: the editor needs the plugin UnrealMCPServer",
             ));
         }
         self.check()?;
@@ -120,7 +120,7 @@ impl BatchExportAssets {
             }
             Err(fault @ Fault::Unknown(_)) => {
                 return Err(Failure::new(format!(
-                    "{fault}. The editor exports into {}, which is left there",
+                    "{fault}. The temporary folder of the export is kept: {}",
                     shown(&fresh.keep().display().to_string())
                 )));
             }
@@ -136,8 +136,8 @@ impl BatchExportAssets {
             && said != moved.len()
         {
             warnings.push(format!(
-                "the editor reports {said} exported files, and {} were found: if it runs on another \
-                 machine or in a container, the folder has to be the same for both",
+                "the editor reports {said} exported files, but {} arrived in the output folder: if the editor runs on \
+                 another machine or in a container, it must share this folder with this server",
                 moved.len()
             ));
         }
@@ -164,7 +164,10 @@ impl BatchExportAssets {
         }
         match self.format.chars().all(|c| c.is_ascii_alphanumeric()) {
             true => Ok(()),
-            false => Err(Failure::new(format!("`{}` is not a format", shown(&self.format)))),
+            false => Err(Failure::new(format!(
+                "`{}` is not the name of a format: write it with letters and digits, such as T3D",
+                shown(&self.format)
+            ))),
         }
     }
 
@@ -266,7 +269,10 @@ impl ExportFolder {
             let file = entry.file_name().to_string_lossy().into_owned();
             let is_expected = names.iter().any(|name| name.eq_ignore_ascii_case(&file));
             if !is_expected || !entry.file_type()?.is_file() {
-                warnings.push(format!("{} was not requested, and is removed", shown(&file)));
+                warnings.push(format!(
+                    "{} is none of the requested files, and is removed",
+                    shown(&file)
+                ));
                 continue;
             }
             let target = folder.join(&file);

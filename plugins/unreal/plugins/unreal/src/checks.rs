@@ -14,7 +14,7 @@ const MAX_REFERENCERS: usize = 20;
 
 about_project! {
     #[paged]
-    /// Find packages that nothing needs: no map, not the configuration, not the source code, nor anything that these need. Candidates for a look, not for deletion: what code loads by a name it puts together cannot be seen.
+    /// Find unused packages: no map, configuration or source code needs them, directly or through other packages. Check a package before you delete it: code may load it by a name that the code composes.
     pub struct UnusedAssets {
         /// Only in this folder of packages, such as /Game/Doors. Empty: everywhere.
         #[serde(default)]
@@ -23,7 +23,7 @@ about_project! {
 }
 
 tool_result! {
-    /// Packages that nothing needs.
+    /// Unused packages.
     pub struct Unused {
         unused: Vec<UnusedPackage>,
         count: usize,
@@ -72,13 +72,13 @@ impl SourceQuery for UnusedAssets {
         let unknown = index.entries().iter().filter(|entry| !is_known(entry)).count();
         let unknown = (unknown > 0).then(|| {
             format!(
-                "packages that could not be read: {unknown}. They are not listed, and what they need may \
-                 be listed although it is used"
+                "packages that were not read: {unknown}. They are not listed, and packages that only they \
+                 need may be listed although they are used"
             )
         });
         let no_map = no_map.then(|| {
-            "the project has no map: as long as nothing begins anywhere, nearly everything is \
-             unused"
+            "the project has no map: nearly every package counts as unused, since maps are where \
+             the search for used packages begins"
                 .to_owned()
         });
         Ok(Unused {
@@ -120,11 +120,11 @@ tool_result! {
 
 #[data]
 struct BrokenReference {
-    /// Who refers
+    /// The package with the reference
     package: String,
-    /// To what
+    /// The package that is not there
     missing: String,
-    /// Whether it is loaded with the package (`hard`) or may be later (`soft`)
+    /// `hard`: loaded together with `package`; `soft`: may be loaded later
     strength: String,
 }
 

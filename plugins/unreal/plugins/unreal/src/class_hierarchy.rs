@@ -27,7 +27,7 @@ tool_result! {
     /// Classes, each before those that derive from it.
     pub struct Classes {
         classes: Vec<ClassInfo>,
-        /// What the class asked for derives from, nearest first, as far as it is known
+        /// The ancestors of `className`, nearest first, as far as they are known
         ancestors: Vec<String>,
         total_count: usize,
         offset: usize,
@@ -41,7 +41,7 @@ struct ClassInfo {
     path: String,
     /// `engine` also stands for plugins outside of the project
     kind: Declared,
-    /// How many classes of this list are above it
+    /// Number of its ancestors in this list
     depth: usize,
     /// Header and line of a class in C++
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ impl SourceQuery for ClassHierarchy {
         let root = self.class_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
         let found = hierarchy(&offline.index, &cpp, root).ok_or_else(|| {
             Failure::new(format!(
-                "no class {} is in this project, and none of its classes derives from one: \
+                "this project has no class {}, and none of its classes derives from such a class: \
                  search_blueprints finds Blueprints by a part of their name",
                 shown(root.unwrap_or_default())
             ))

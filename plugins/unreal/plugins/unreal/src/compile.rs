@@ -18,17 +18,17 @@ const MAX_SECONDS: u64 = 290;
 const RESERVE_SECONDS: u64 = 5;
 
 about_project! {
-    /// Have the editor compile the project's C++ code while it runs (Live Coding), and return the compiler's errors and warnings. You are asked first. New classes and changed headers need a build with the editor closed.
+    /// Have the editor compile the project's C++ code while it runs (Live Coding), and return the compiler's errors and warnings. The user is asked first. New classes and changed headers need a build with the editor closed.
     pub struct CompileCode {
     }
 }
 
 tool_result! {
-    /// What came of a compilation.
+    /// The result of a compilation.
     pub struct Compiled {
         #[serde(rename = "bSuccess")]
         success: bool,
-        /// The editor's word for it
+        /// The status that the editor reports
         status: String,
         compiler_errors: Vec<String>,
         compiler_warnings: Vec<String>,
@@ -53,7 +53,7 @@ impl Tool for CompileCode {
             && !editor.offers("request_editor_compile", None)
         {
             return Err(Failure::new(format!(
-                "{} compiles nothing: a newer version of it has the tool request_editor_compile",
+                "{} has no tool to compile code: update it to a version with request_editor_compile",
                 editor.seen.product()
             )));
         }

@@ -22,7 +22,7 @@ const HIGHLIGHTS: &[(&str, &str)] = &[
 
 about_project! {
     #[paged]
-    /// Read what a project is: its engine, folders, modules and plugins; and its configuration (Config/*.ini), each value with the file and line it is from.
+    /// Read a project's engine, folders, modules and plugins, and its configuration (Config/*.ini), each value with its file and line. Without a filter, only the main settings.
     pub struct ProjectConfig {
         /// Only settings of files with this in their name, such as DefaultEngine.
         #[serde(default)]
@@ -44,7 +44,7 @@ tool_result! {
         engine_version_basis: String,
         paths: Paths,
         project: ProjectInfo,
-        /// Settings of the project's own layer; those of the engine below it are not on this disk
+        /// Settings in the project's own files, without the defaults of the engine
         settings: Vec<SettingInfo>,
         count: usize,
         total_count: usize,
@@ -62,7 +62,7 @@ struct EngineVersion {
     changelist: u32,
 }
 
-/// Absolute paths; those of the engine are empty without the editor.
+/// Absolute paths. Those of the engine are empty without the editor, and may be relative with it.
 #[data]
 struct Paths {
     engine_dir: String,
@@ -219,13 +219,16 @@ fn engine(offline: &Offline) -> (EngineVersion, String) {
         let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
         let mut part = || parts.next().unwrap_or(0);
         let (major, minor, patch) = (part(), part(), part());
-        let basis = "what the project file says; no package says more".to_owned();
+        let basis = "the project file; no package contains an engine version".to_owned();
         let full = shown(version);
         return (EngineVersion { full, major, minor, patch, changelist: 0 }, basis);
     }
     let unknown =
         EngineVersion { full: String::new(), major: 0, minor: 0, patch: 0, changelist: 0 };
-    (unknown, "not known: neither a package nor the project file says".to_owned())
+    (
+        unknown,
+        "unknown: neither a package nor the project file contains an engine version".to_owned(),
+    )
 }
 
 fn paths(offline: &Offline) -> Paths {

@@ -121,7 +121,7 @@ about_project! {
 }
 
 tool_result! {
-    /// What came of a command.
+    /// The result of a command.
     pub struct Executed {
         #[serde(rename = "bSuccess")]
         success: bool,
@@ -184,7 +184,7 @@ impl Tool for ConsoleCommand {
                 match log.and_then(|log| log.printed()) {
                     Ok(printed) => answer.printed = printed,
                     Err(why) => answer.warnings.push(format!(
-                        "what the command printed is in the editor's log, which cannot be read here: {why}"
+                        "the output of the command is in the editor's log, which cannot be read: {why}"
                     )),
                 }
                 if answer.success {
@@ -192,7 +192,7 @@ impl Tool for ConsoleCommand {
                 }
                 if answer.error.is_empty() {
                     answer.error =
-                        "the editor says that the command failed, and not why".to_owned();
+                        "the editor reports that the command failed, without a reason".to_owned();
                 }
                 Err(failed(&answer))
             }
@@ -270,7 +270,7 @@ impl Verdict {
         let lower = command.to_lowercase();
         let mut words = lower.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.')));
         if words.any(|word| REFUSED.contains(&word)) {
-            return Self::Refused("scripts are not run, and the editor is not ended");
+            return Self::Refused("it has a word that may run a script or end the editor");
         }
         if is_harmless(&lower) { Self::Harmless } else { Self::Asked }
     }

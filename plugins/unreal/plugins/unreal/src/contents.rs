@@ -22,7 +22,7 @@ about_project! {
         /// `all`, or only: `node` (by title, class, name or comment), `call` (of functions, macros, dispatchers), `variable` (its declaration), `variable_get`, `variable_set`, `event` (declared or handled), `function` (the declaration of a function or macro), `literal` (values of pins and variables, texts of components and widgets).
         #[serde(default = "all")]
         kind: Kind,
-        /// Only in these folders, such as /Game/Doors, or packages. Left out: everywhere.
+        /// Only in these folders or packages, such as /Game/Doors. Left out: everywhere.
         #[serde(default)]
         #[schemars(length(max = 100))]
         package_paths: Vec<String>,
@@ -105,9 +105,9 @@ tool_result! {
     /// What was found inside Blueprints.
     pub struct FoundContents {
         hits: Vec<ContentInfo>,
-        /// Hits of each kind, whatever kind was asked for; a call that also matches by its title counts as both
+        /// Hits of each kind, whatever `kind` is; a call whose title matches too also counts as a node
         counts: Counts,
-        /// How many hits of the kind asked for there are
+        /// How many hits of the requested kind there are
         total_count: usize,
         /// In how many packages they are
         package_count: usize,
@@ -137,7 +137,7 @@ struct Counts {
 struct ContentInfo {
     package: String,
     kind: Kind,
-    /// Empty outside of graphs
+    /// Absent outside of graphs
     #[serde(skip_serializing_if = "String::is_empty", default)]
     graph: String,
     #[serde(skip_serializing_if = "String::is_empty", default)]
@@ -145,7 +145,7 @@ struct ContentInfo {
     /// Title of the node, or type of the variable
     #[serde(skip_serializing_if = "String::is_empty", default)]
     title: String,
-    /// Class or Blueprint that declares what is called or accessed, where it is another
+    /// Class or Blueprint that declares the called function or the variable, if it is another one
     #[serde(skip_serializing_if = "String::is_empty", default)]
     owner: String,
     /// `NodeGuid`, which stays the same when a node is renamed
@@ -192,7 +192,7 @@ impl SourceQuery for SearchContents {
         let has_more = page.has_more(found.total);
         let next = has_more.then(|| {
             format!(
-                "{} of {} are shown: call again with offset {}, or narrow with `kind`, `match` or \
+                "{} of {} hits are shown: call again with offset {}, or narrow with `kind`, `match` or \
                  `packagePaths`",
                 hits.len(),
                 found.total,

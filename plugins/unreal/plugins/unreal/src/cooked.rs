@@ -25,7 +25,7 @@ pub struct InspectCooked {
     /// Absolute path of the file, usually below Saved/Cooked or Saved/StagedBuilds.
     #[path(file_in_directory, read)]
     file: String,
-    /// Only this package of a container or registry, such as /Game/Doors/BP_Door.
+    /// Only this package of a container, archive or registry: /Game/Doors/BP_Door.
     #[schemars(length(min = 1, max = 1024))]
     package: Option<String>,
     /// Only items with this text in their path or class.
@@ -68,12 +68,12 @@ pub struct CookedFile {
     /// Compression methods of a container or archive
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     compression: Vec<String>,
-    /// Whether a container is encrypted, or the index or any file of an archive
+    /// Whether the container is encrypted; of an archive, its index or at least one file
     #[serde(skip_serializing_if = "Option::is_none")]
     encrypted: Option<bool>,
-    /// How many items there are of each class or kind, of the most frequent ones
+    /// Number of items of each class or kind, for the 20 most frequent ones
     counts: BTreeMap<String, usize>,
-    /// The package that was asked for, or the file's own
+    /// The requested package, or the only one of the file
     #[serde(skip_serializing_if = "Option::is_none")]
     package: Option<CookedPackage>,
     items: Vec<CookedItem>,
@@ -92,7 +92,7 @@ pub struct CookedItem {
     /// Class of an object or asset, kind of a file
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<String>,
-    /// Bytes before compression
+    /// Bytes before compression; of an asset, those of its package
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
     /// Bytes after compression, of a compressed file in an archive
@@ -160,7 +160,7 @@ impl Tool for InspectCooked {
             "bin" => registry::read(file, wanted),
             "pak" => archive::read(file, wanted),
             _ => Err(Failure::new(format!(
-                "{} has no extension of cooked content: .utoc, .pak, .uasset, .umap or .bin",
+                "{} does not have an extension of cooked content: .utoc, .ucas, .pak, .uasset, .umap or .bin",
                 shown(&self.file)
             ))),
         }?;

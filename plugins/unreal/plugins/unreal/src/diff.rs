@@ -19,7 +19,7 @@ const MAX_CHANGES: usize = 20_000;
 /// Latest time of a commit that is shown, in seconds since 1970: the end of the year 9999.
 const MAX_SECONDS: u64 = 253_402_300_799;
 
-/// Compare two versions of a package (.uasset or .umap) without an editor, as a reviewer reads it: variables, components, graphs, nodes, links, values of pins, properties, rows of tables, dependencies. A version is a file, or a file in a git revision, also of Git LFS. What cannot be decoded is said to differ.
+/// Compare two versions of a package (.uasset or .umap) without an editor: variables, components, graphs, nodes, links, values of pins, properties, rows of tables, dependencies. A version is a file, or a file in a git revision, also of Git LFS. Of data that cannot be decoded, only the difference is reported.
 #[arguments]
 pub struct DiffAssets {
     /// Absolute path of the newer file; by default the same as `fileBefore`. With `revisionBefore` alone, the file on disk is compared with that revision.
@@ -56,17 +56,17 @@ enum Listing {
 /// What has changed.
 #[data]
 pub struct AssetDifference {
-    /// Absent for a new file
+    /// Absent if `listing` is `added` or `contents`
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<VersionInfo>,
-    /// Absent for a removed file
+    /// Absent if `listing` is `removed`
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<VersionInfo>,
     is_same: bool,
     changes: Vec<ChangeInfo>,
     count: usize,
     total_count: usize,
-    /// Changes of each part, such as `node`
+    /// Number of changes of each part, such as `node`
     counts: BTreeMap<String, usize>,
     /// Nodes that were only moved
     moved_nodes: usize,
@@ -135,7 +135,10 @@ impl DiffAssets {
         let (Some(before), Some(after)) = (before, after) else {
             let why = match &self.shown_as {
                 // For an unmerged file, git gives only the path to the command of a diff driver.
-                Some(path) => format!("{} is unmerged: no version of it is named", shown(path)),
+                Some(path) => format!(
+                    "{} is unmerged in git, or the call names no version of it",
+                    shown(path)
+                ),
                 None => "no file is named".to_owned(),
             };
             return Err(Failure::new(format!(
@@ -208,13 +211,13 @@ impl Version {
         let blob = blob.ok_or_else(|| {
             Failure::new(format!(
                 "{} does not exist: the file was added later, was removed before, or had another \
-                 name (`fileBefore`)",
+                 name, which `fileBefore` or `fileAfter` can give",
                 info.text()
             ))
         })?;
         let warning = blob.other_name.map(|name| {
             let name = shown(&name);
-            format!("in that revision git has {} under a name of another case: {name}", info.text())
+            format!("in that revision, the name of {} differs in case: {name}", info.text())
         });
         Ok(Self { info, bytes: blob.bytes, warning })
     }
@@ -278,7 +281,8 @@ fn answer(
     }
     let total = found.changes.len();
     let changes: Vec<ChangeInfo> = page.of(found.changes.iter().map(info).collect());
-    let cut = found.cut.then(|| format!("there are more changes than these {total}"));
+    let cut =
+        found.cut.then(|| format!("the comparison ended after {total} changes: there are more"));
     let warnings = found.warnings.iter().take(20).map(|warning| shown(warning)).chain(cut);
     AssetDifference {
         before,
@@ -331,7 +335,8 @@ fn text(found: &Difference, answer: &AssetDifference, page: Page, is_list: bool)
     if answer.has_more {
         let next = answer.offset + answer.count;
         text.push_str(&format!(
-            "\n{next} of {} changes; more from offset {next}.\n",
+            "\nEntries {} to {next} of {} are shown; continue with offset {next}.\n",
+            answer.offset + 1,
             answer.total_count
         ));
     }

@@ -35,7 +35,7 @@ pub enum Severity {
 }
 
 about_project! {
-    /// Read the newest entries of the editor's log: all, those of a category, those with a text, or warnings and errors. Console commands print there.
+    /// Read the newest entries of the editor's log, filtered by text, category and severity. The output of console commands is in this log.
     pub struct EditorLog {
         /// Only entries with this text, whatever its case.
         #[serde(default)]
@@ -65,7 +65,7 @@ tool_result! {
         log_file_path: String,
         entries: Vec<String>,
         count: usize,
-        /// Entries that fit, in the part of the log that was read
+        /// Number of matching entries in the part of the log that was read
         total_count: usize,
         /// Whether the log has older entries that were not read, or not shown
         has_more: bool,
@@ -104,9 +104,9 @@ impl SourceQuery for EditorLog {
                 let path = log_file::told(editor)?;
                 let tail = Tail::read(&editor.path_here(&path)).map_err(|error| {
                     Failure::new(format!(
-                        "cannot read the log of the editor at {}, which is {}: {error}",
-                        editor.url,
-                        shown(&path)
+                        "cannot read the log {} of the editor at {}: {error}",
+                        shown(&path),
+                        editor.url
                     ))
                 })?;
                 (path, tail.entries(), tail.is_cut)

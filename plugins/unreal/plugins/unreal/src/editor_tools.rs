@@ -24,9 +24,9 @@ const BRIEF: usize = 120;
 const IN_FULL: usize = 2;
 
 about_project! {
-    /// Search the tools that Epic's MCP server in the editor offers, several hundred: by words in their names and descriptions. Of one or two found, the schema of the arguments is shown. call_editor_tool calls them.
+    /// Search the several hundred tools of Epic's MCP server in the editor, by words in their names and descriptions. Up to two results come with the schemas of their arguments. call_editor_tool calls them.
     pub struct SearchEditorTools {
-        /// Words that all have to be in the tool's name, toolset or description.
+        /// Words, each of which has to be in the tool's name, toolset or description.
         #[serde(default)]
         #[schemars(length(max = 256))]
         words: String,
@@ -70,7 +70,7 @@ struct ToolFound {
     risk: Risk,
     /// Whether the operator allows it, by the setting `epic-tools`
     is_allowed: bool,
-    /// The schema of its arguments, if few tools were found
+    /// The schema of its arguments, if at most two tools were found
     arguments: Option<Value>,
 }
 
@@ -148,7 +148,7 @@ fn rank(tool: &EditorTool, words: &[String]) -> Option<usize> {
 }
 
 about_project! {
-    /// Call a tool of Epic's MCP server in the editor, with arguments after its schema: see search_editor_tools. The operator says which tools are allowed. You are asked first, unless it is known that the tool only reads. Scripts, console commands and clicks in windows are never called.
+    /// Call a tool of Epic's MCP server in the editor, with arguments that fit its schema: see search_editor_tools. The operator allows tools. The user is asked first, unless the tool is known to only read. Tools that run scripts or console commands, write files or click in windows are never called.
     pub struct CallEditorTool {
         /// The toolset's full name, such as EditorToolset.EditorAppToolset.
         #[schemars(length(min = 1, max = 256))]
@@ -189,8 +189,8 @@ impl Tool for CallEditorTool {
         let risk = Risk::of(toolset, tool);
         if risk == Risk::Denied {
             return Err(Failure::new(format!(
-                "`{}` is not called: it runs scripts or console commands, writes files or clicks in \
-                 windows, and none of these is checked by this plugin",
+                "`{}` is not called: by its name, it runs scripts or console commands, writes files or \
+                 clicks in windows, which this plugin cannot check",
                 shown(&name)
             )));
         }
@@ -242,7 +242,7 @@ fn epics<'r>(request: &'r Request<'r>, project_dir: Option<&str>) -> Result<Edit
     match editor.seen.kind {
         Kind::Epic => Ok(editor),
         Kind::UnrealMcpServer => Err(Failure::new(
-            "UnrealMCPServer has no toolsets: the editor needs Epic's Unreal MCP, since 5.8",
+            "UnrealMCPServer has no toolsets: the editor needs Epic's Unreal MCP (engine 5.8 or newer)",
         )),
     }
 }

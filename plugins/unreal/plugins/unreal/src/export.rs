@@ -21,9 +21,9 @@ const MAX_WARNINGS: usize = 20;
 
 about_project! {
     #[exporting]
-    /// Export an object as text: by the editor if it runs, and else reconstructed from the file, which is like the engine's T3D but not made by the engine and not for import (`source` says which).
+    /// Export an object as text. A running editor exports it; without one, the text is reconstructed from the file: it resembles the engine's T3D, but is not for import (`source` says which).
     pub struct ExportAsset {
-        /// Path of the object, such as /Game/Doors/BP_Door.BP_Door, or of one in it, such as /Game/Doors/BP_Door.BP_Door:EventGraph.
+        /// Path of the object, such as /Game/Doors/BP_Door.BP_Door or /Game/Doors/BP_Door.BP_Door:EventGraph.
         #[schemars(length(min = 1, max = 2048))]
         object_path: String,
         /// `T3D`; or `MD` for a Blueprint as Markdown, which is much shorter.
@@ -48,13 +48,13 @@ tool_result! {
     /// An exported object.
     pub struct Exported {
         object_path: String,
-        /// How much of the object the text tells
+        /// How complete a reconstructed T3D text is
         #[serde(skip_serializing_if = "Option::is_none")]
         told: Option<Told>,
     }
 }
 
-/// How complete the text of an object is.
+/// What the text of an object contains.
 #[data]
 #[derive(Clone, Copy)]
 pub struct Told {
@@ -65,9 +65,9 @@ pub struct Told {
     rows: usize,
     /// Properties that are given only by their size
     undecoded: usize,
-    /// Bytes behind the properties, which only the objects' classes can read; the text says where
+    /// Bytes after the properties, which only the objects' classes can decode; the text says where
     native_bytes: u64,
-    /// Whether the text ends before the object does
+    /// Whether the text was cut off at the length limit
     cut: bool,
 }
 
@@ -123,7 +123,7 @@ impl Exports for ExportAsset {
                 content => Ok(Text { content, warnings, told: None }),
             },
             _ => Err(format!(
-                "Failed to find {} exporter for Object: {}; without the editor there are T3D and MD",
+                "Failed to find {} exporter for Object: {}; without the editor, only T3D and MD are available",
                 shown(&self.format),
                 shown(&self.object_path)
             )),
@@ -190,7 +190,7 @@ where
 {
     if editor.seen.kind == Kind::Epic {
         return Err(Fault::Unsupported(
-            "Epic's server exports nothing: this answer is from the files",
+            "Epic's server cannot export objects: this answer is from the files",
         ));
     }
     let made = match editor.read(E::NAME, arguments) {
@@ -207,8 +207,8 @@ where
         // Newer versions of UnrealMCPServer export Blueprints to files only, not into answers.
         Err(Fault::Failed(said)) if said.contains("batch_export_assets") => {
             return Err(Fault::Refuses(
-                "the editor exports no Blueprint into an answer: this answer is from the files, without \
-                 unsaved changes. batch_export_assets has the editor export it to a file",
+                "the editor exports Blueprints only to files: this answer is from the project's files, without \
+                 unsaved changes. batch_export_assets makes the editor export the Blueprint",
             ));
         }
         Err(Fault::Failed(said)) => Err(value::why(&said)),

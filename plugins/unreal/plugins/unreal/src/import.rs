@@ -49,25 +49,25 @@ const CLASSES: &[&str] = &[
 ];
 
 about_project! {
-    /// Have the editor import a file, as a new asset or in place of one that is there. You are asked first. The asset is changed in the editor and not saved.
+    /// Have the editor import a file as a new asset, or in place of an existing one. The user is asked first. The imported asset is not saved.
     pub struct ImportAsset {
         /// Absolute path of the file to import, such as a picture or a mesh.
         #[path(file, read)]
         file_path: Option<String>,
-        /// Absolute path of a T3D file with the settings of the asset, or all of it. Not one that was reconstructed offline.
+        /// Absolute path of a T3D file with the settings of the asset, or with the whole asset. Not a reconstructed file.
         #[path(file, read)]
         t3d_file_path: Option<String>,
         /// Path of the asset to make, such as /Game/Doors/T_Door or /Game/Doors/T_Door.T_Door.
         #[schemars(length(min = 1, max = 1024))]
         package_path: String,
-        /// Path of its class, such as /Script/Engine.Texture2D. Textures, meshes, sounds, tables and materials may be imported, and what the operator's setting `import-classes` names.
+        /// Path of its class, such as /Script/Engine.Texture2D. Allowed: animations, curves, fonts, materials, meshes, sounds, tables, textures, and the classes in the operator's setting `import-classes`.
         #[schemars(length(min = 1, max = 1024))]
         class_path: String,
     }
 }
 
 tool_result! {
-    /// What was imported.
+    /// The result of an import.
     pub struct Imported {
         #[serde(rename = "bSuccess")]
         success: bool,
@@ -123,7 +123,7 @@ impl Tool for ImportAsset {
         if let Some(there) = there {
             if editor.seen.kind == Kind::Epic {
                 return Err(Failure::new(format!(
-                    "nothing is imported: Epic's server replaces no asset, and there is {there}"
+                    "nothing is imported: Epic's server cannot replace an asset, and there is {there}"
                 )));
             }
             question = question.overwriting(there);
@@ -148,7 +148,7 @@ impl Tool for ImportAsset {
                 answer.success = true;
                 answer.count = objects.len();
                 answer.imported_objects = objects;
-                answer.warnings.push("it is not saved: save it in the editor".to_owned());
+                answer.warnings.push("the asset is not saved: save it in the editor".to_owned());
                 Ok(Json(answer))
             }
             Err(Fault::Failed(said)) => {
@@ -262,9 +262,9 @@ impl Target {
         let file = self.file(project, &project.mounts().0);
         Ok(match (known, file) {
             (None, None) => None,
-            (Some(known), Some(file)) => Some(format!("{known}, and once that is saved {file}")),
-            (Some(known), None) => Some(format!("{known}, which was never saved")),
-            (None, Some(file)) => Some(format!("{file} (the editor does not know of it)")),
+            (Some(known), Some(file)) => Some(format!("{known}, saved as {file}")),
+            (Some(known), None) => Some(format!("{known}, which has no file")),
+            (None, Some(file)) => Some(format!("{file} (the editor does not know this asset)")),
         })
     }
 
@@ -299,7 +299,7 @@ impl Target {
                 Reply::of("exists", &there).flag("")?.then(|| "an asset".to_owned())
             }
         };
-        Ok(is_there.map(|class| format!("{} ({class}), as it is in the editor", self.object)))
+        Ok(is_there.map(|class| format!("{} ({class}) in the editor", self.object)))
     }
 }
 
@@ -320,8 +320,8 @@ fn class(path: &str) -> Result<&str, Failure> {
         return Ok(path);
     }
     Err(Failure::new(format!(
-        "the class {} is not imported: there are {}. The operator of this server can name more in the \
-         setting `import-classes` of this plugin",
+        "the class {} cannot be imported. By default, these can: {}. The operator of this server can allow \
+         more in the setting `import-classes` of this plugin",
         shown(path),
         CLASSES.join(", ")
     )))
@@ -354,8 +354,8 @@ impl ImportTool {
         match (set, file, t3d) {
             (Some(set), Some(_), None) => Ok(Self::Epic(set)),
             _ => Err(Failure::new(
-                "Epic's server imports files as Texture2D, StaticMesh and StringTable alone, and no \
-                 T3D: for anything else the editor needs the plugin UnrealMCPServer",
+                "Epic's server can import files only as Texture2D, StaticMesh or StringTable, and no \
+                 T3D: for anything else, the editor needs the plugin UnrealMCPServer",
             )),
         }
     }

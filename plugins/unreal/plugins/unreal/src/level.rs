@@ -13,7 +13,7 @@ const PAGE_BYTES: usize = 6_000;
 
 about_project! {
     #[paged]
-    /// List the actors of a map, also those that a partitioned world keeps in files of their own and has not loaded.
+    /// List the actors of a map, including external actors, which a partitioned world keeps in files of their own.
     pub struct LevelActors {
         /// Path of the map, such as /Game/Maps/Town.
         #[schemars(length(min = 1, max = 2048))]
@@ -24,7 +24,7 @@ about_project! {
         /// Only actors whose label, or name, has this in it. Case does not matter.
         #[serde(default)]
         name_filter: String,
-        /// Also the components of each actor, and the properties of both that differ from their defaults. A page then has at most 2,000 tokens: go on with `offset`.
+        /// Also the components of each actor, and the properties of both that differ from their defaults. A page then has about 2,000 tokens: go on with `offset`.
         #[serde(default)]
         with_components: bool,
     }
@@ -48,14 +48,14 @@ struct ActorInfo {
     #[serde(skip_serializing_if = "String::is_empty", default)]
     label: String,
     class_path: String,
-    /// Where its root is, relative to what it is attached to; left out at the origin
+    /// Location of its root component, relative to what the actor is attached to; absent at the origin
     #[serde(skip_serializing_if = "Option::is_none")]
     location: Option<Location>,
     #[serde(skip_serializing_if = "String::is_empty", default)]
     folder: String,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     tags: Vec<String>,
-    /// The package it has of its own
+    /// The package of an external actor
     #[serde(skip_serializing_if = "Option::is_none")]
     package: Option<String>,
     /// Properties that differ from the class, each with its value
@@ -78,7 +78,7 @@ struct ComponentInfo {
     /// Properties that differ from the defaults, each with its value
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     properties: Vec<String>,
-    /// What is not told of the component
+    /// Facts about the component that the answer leaves out
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     left_out: Vec<String>,
 }

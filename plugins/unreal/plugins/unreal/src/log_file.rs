@@ -29,7 +29,7 @@ pub fn of_project(project: &Project) -> PathBuf {
 }
 
 about_project! {
-    /// Say where the editor writes its log. That is where console commands leave what they print.
+    /// Get the path of the editor's log, which also has the output of console commands.
     pub struct LogFilePath {
     }
 }
@@ -58,7 +58,7 @@ impl SourceQuery for LogFilePath {
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<LogFile, Failure> {
         let file = of_project(&offline.project);
         let missing = (!file.is_file())
-            .then(|| "there is no such file yet: the editor has not run here".to_owned());
+            .then(|| "this file does not exist: no editor with this project has written it, or it was deleted".to_owned());
         Ok(LogFile {
             log_file_path: shown(&file.display().to_string()),
             source: SourceKind::Offline,

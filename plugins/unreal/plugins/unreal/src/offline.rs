@@ -102,8 +102,8 @@ impl Offline {
             stored_data::save_cpp(dir, &cpp);
         }
         let cut = cpp.cut.then(|| {
-            "not all headers could be read: too many, too large, unreadable, or there was no time: \
-             call again to go on"
+            "C++ classes may be missing: not all headers were read, since there are too many, some are too \
+             large or unreadable, or the time was up. In the last case, call again to go on"
                 .to_owned()
         });
         (cpp, cut)
@@ -124,7 +124,7 @@ impl Offline {
             let mounts = self.project.mounts().0.into_iter().map(|mount| mount.name);
             let mounts = mounts.collect::<Vec<_>>().join(", ");
             format!(
-                "no package is in a folder {folder}: folders of this project begin with {mounts}"
+                "there is no package in the folder {folder}: folders of this project begin with {mounts}"
             )
         })
     }

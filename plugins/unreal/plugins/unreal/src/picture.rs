@@ -21,7 +21,7 @@ about_project! {
 }
 
 tool_result! {
-    /// What the picture shows; the picture itself is beside it.
+    /// Facts about the picture, which is a content item of its own.
     pub struct Picture {
         asset_path: String,
         /// The object in the package

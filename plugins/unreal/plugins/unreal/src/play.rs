@@ -11,12 +11,12 @@ use portcullis_plugin::prelude::*;
 const TOOLSET: &str = "EditorAppToolset";
 
 about_project! {
-    /// Start the game of the editor's current level in the editor (Play In Editor), or simulate it without a player. You are asked first. Returns when it runs; then read_editor_log tells what happens. Assets cannot be saved until stop_play_session.
+    /// Start the game in the editor with its current level (Play In Editor), or simulate it without a player. The user is asked first. Returns when the game runs; read_editor_log then shows what happens. Assets cannot be saved until stop_play_session.
     pub struct StartPlaySession {
         /// Run the world without a player's pawn (Simulate In Editor).
         #[serde(default)]
         simulate: bool,
-        /// How many seconds to wait once it runs, for the project to settle.
+        /// How many seconds to wait after the start, for the project to settle.
         #[serde(default = "two")]
         #[schemars(range(max = 60))]
         warmup_seconds: u32,
@@ -24,7 +24,7 @@ about_project! {
 }
 
 about_project! {
-    /// Stop the game that runs in the editor (Play In Editor), whoever started it. You are asked first.
+    /// Stop the game that runs in the editor (Play In Editor), whoever started it. The user is asked first.
     pub struct StopPlaySession {
     }
 }
@@ -51,7 +51,7 @@ fn play(
     let editor = to_change(request, project_dir)?;
     if editor.seen.kind != Kind::Epic {
         return Err(Failure::new(
-            "UnrealMCPServer starts and stops no game: the editor needs Epic's Unreal MCP, since 5.8",
+            "UnrealMCPServer cannot start or stop games: the editor needs Epic's Unreal MCP (engine 5.8 or newer)",
         ));
     }
     request.ask(consent("play", editor.deed("control Play In Editor"), subject))?;

@@ -22,7 +22,7 @@ about_project! {
         /// Path of the asset, such as /Game/Doors/BP_Door or /Game/Doors/BP_Door.BP_Door.
         #[schemars(length(min = 1, max = 2048))]
         asset_path: String,
-        /// Whether to tell its tags.
+        /// Whether to return its tags.
         #[serde(default, rename = "bIncludeTags")]
         include_tags: bool,
     }
@@ -33,7 +33,7 @@ tool_result! {
     pub struct Queried {
         #[serde(rename = "bExists")]
         exists: bool,
-        /// As it was asked for
+        /// As given in the call
         asset_path: String,
         asset_name: String,
         package_path: String,
@@ -122,8 +122,8 @@ impl SourceQuery for QueryAsset {
             }
         } else {
             problem = Some(
-                "assetPath is not a path of an asset, such as /Game/Doors/BP_Door: where only the name \
-                 is known, search_assets takes `*/BP_Door` in packageNames"
+                "assetPath is not a path of an asset, such as /Game/Doors/BP_Door: if only the name \
+                 is known, call search_assets with `*/BP_Door` in packageNames"
                     .to_owned(),
             );
         }
@@ -161,7 +161,7 @@ impl QueryAsset {
         if !Reply::of("exists", &exists).flag("")? {
             // During play in the editor, the server finds no assets.
             return Err(Fault::Refuses(
-                "Epic's server knows no such asset, or plays the game: this answer is from the files",
+                "Epic's server does not find this asset, or a game runs in the editor: this answer is from the files",
             ));
         }
         let asset = json!({ "asset_path": name.package() });

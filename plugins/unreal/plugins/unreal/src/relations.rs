@@ -87,7 +87,7 @@ struct Detail {
     /// Whether only the editor needs it, where that is known
     #[serde(skip_serializing_if = "Option::is_none")]
     editor_only: Option<bool>,
-    /// The redirector it goes over
+    /// The redirector between the two packages
     #[serde(skip_serializing_if = "Option::is_none")]
     via: Option<String>,
 }
@@ -126,11 +126,11 @@ tool_result! {
         #[serde(rename = "bSuccess")]
         success: bool,
         asset_path: String,
-        /// Each package once, where it is nearest
+        /// Each package once, at its smallest depth
         tree: Vec<TreeNode>,
         total_nodes: usize,
         max_depth_reached: usize,
-        /// Whether there is more: deeper, or beyond the number of results
+        /// Whether packages are left out because of `maxDepth` or `maxResults`
         cut: bool,
         error: String,
     }

@@ -31,7 +31,7 @@ impl Resources for ProjectResources {
         vec![
             Template::new(format!("{T3D}{{+filepath}}"), "blueprint-t3d")
                 .title("Object as T3D")
-                .description("An asset as the running editor exports it; without one, reconstructed from its file, labelled as such, and not for import. The path is like /Game/Doors/BP_Door."),
+                .description("An asset as a running editor exports it. Without an editor, the text is reconstructed from the file, says so in its first line, and is not for import. The path is like /Game/Doors/BP_Door."),
             Template::new(format!("{MARKDOWN}{{+filepath}}"), "blueprint-markdown")
                 .title("Blueprint as Markdown")
                 .description("A Blueprint: parent, components, variables, and its graphs step by step. The path is like /Game/Doors/BP_Door.")
@@ -196,7 +196,7 @@ fn from_editor(request: &Request<'_>, uri: &str, path: &str) -> Result<Option<St
     let asked = live::editor(request, Some(&project)).and_then(|editor| {
         if editor.seen.kind == Kind::Epic {
             return Err(Fault::Unsupported(
-                "Epic's server exports nothing: this answer is from the files",
+                "Epic's server cannot export objects: this answer is from the files",
             ));
         }
         // The editor's resource supports only Blueprints, and no path with a comma or `=`.

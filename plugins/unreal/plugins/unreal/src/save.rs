@@ -12,7 +12,7 @@ use portcullis_plugin::prelude::*;
 const NAMED: usize = 20;
 
 about_project! {
-    /// Have the editor save assets to their files, which replaces the files. You are asked first, with the files and what source control knows of them. Not while a game runs in the editor.
+    /// Have the editor save assets to their files, which replaces the files. The user is asked first, and sees the files and their state in source control. Not possible while a game runs in the editor.
     pub struct SaveAssets {
         /// Paths of the assets, such as /Game/Doors/BP_Door.
         #[schemars(length(min = 1, max = 200))]
@@ -21,12 +21,12 @@ about_project! {
 }
 
 tool_result! {
-    /// What was saved.
+    /// The result of saving.
     pub struct Saved {
         /// Whether the editor saved all of them
         #[serde(rename = "bSuccess")]
         success: bool,
-        /// Packages
+        /// The packages that the editor was asked to save
         asset_paths: Vec<String>,
     }
 }
@@ -43,7 +43,7 @@ impl Tool for SaveAssets {
         let editor = to_change(request, self.project_dir.as_deref())?;
         if editor.seen.kind != Kind::Epic {
             return Err(Failure::new(
-                "UnrealMCPServer saves nothing: the editor needs Epic's Unreal MCP, since 5.8",
+                "UnrealMCPServer cannot save assets: the editor needs Epic's Unreal MCP (engine 5.8 or newer)",
             ));
         }
         // With an empty list, the editor would save everything.
@@ -77,7 +77,7 @@ impl Tool for SaveAssets {
             editor.write_epic("AssetTools", "save_assets", &json!({ "asset_paths": packages }))?;
         let success = Reply::of("save_assets", &saved).flag("")?;
         let failed = (!success).then(|| {
-            "the editor could not save all of them: see read_editor_log, and whether a file is \
+            "the editor could not save all assets: see read_editor_log, and check whether a file is \
              read-only or locked by source control"
                 .to_owned()
         });

@@ -117,8 +117,8 @@ impl SourceQuery for SearchBlueprints {
             .collect();
         let unknown_note = (unknown > 0).then(|| {
             format!(
-                "{unknown} more Blueprints may match: they derive from C++ classes of an Unreal plugin outside of \
-                 the project, and the ancestors of these classes are not known"
+                "{unknown} more Blueprints may match: not all of their ancestors are known, for example because \
+                 they derive from C++ classes of an Unreal plugin outside of the project"
             )
         });
         let Self { search_type, package_path, .. } = self;
@@ -186,10 +186,10 @@ about_project! {
         /// Only assets of these classes: paths such as /Script/Engine.Blueprint, or names.
         #[serde(default)]
         class_paths: Vec<String>,
-        /// Whether also in folders below the ones named.
+        /// Whether to search the folders below them, too.
         #[serde(default = "yes", rename = "bRecursive")]
         recursive: bool,
-        /// Whether to tell the tags of each asset.
+        /// Whether to return the tags of each asset.
         #[serde(default, rename = "bIncludeTags")]
         include_tags: bool,
     }

@@ -45,7 +45,7 @@ macro_rules! about_project {
         #[arguments]
         pub struct $name {
             $($fields)*
-            /// Absolute path of the project. May be left out when one is open.
+            /// Absolute path of the project. Optional if the roots have only one.
             #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
             project_dir: Option<String>,
         }
@@ -75,7 +75,7 @@ macro_rules! tool_result {
                 format: String,
                 /// The text
                 content: String,
-                /// Why there is none
+                /// Why there is no text
                 error: String,
             }
         }

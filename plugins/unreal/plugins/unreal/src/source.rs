@@ -119,13 +119,13 @@ impl Editor<'_> {
     pub fn warnings(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
         let unchecked = match &self.project {
             None => Some(
-                "no project is open in this session: it was not checked which one the editor has"
+                "no project is open in this session: it was not checked which project the editor has open"
                     .to_owned(),
             ),
             Some(_) if self.is_identified() => None,
             Some(project) => Some(format!(
-                "the editor at {} does not report the absolute folder of its project: it was not \
-                 checked that it is {}",
+                "the editor at {} does not report the absolute folder of its project: it may not \
+                 be {}",
                 self.url,
                 project.dir.display()
             )),

@@ -32,7 +32,7 @@ tool_result! {
         mode: String,
         /// The editors whose addresses are set
         editors: Vec<EditorState>,
-        /// Packages that cannot be read
+        /// Packages that cannot be read, or only in part
         unreadable: Vec<Unreadable>,
         total_count: usize,
         offset: usize,
@@ -137,11 +137,14 @@ fn editors(request: &Request<'_>, project: Option<&Project>) -> Result<Vec<Edito
                 kind,
                 state: "ready".to_owned(),
                 detail: match (&editor.seen.project, project) {
-                    (_, None) => "no project of this session is known to compare with".to_owned(),
+                    (_, None) => {
+                        "this session has no project to compare with the one of the editor"
+                            .to_owned()
+                    }
                     (Some(theirs), Some(_)) => format!("it has this project open: {theirs}"),
                     (None, Some(_)) => {
-                        "it does not report the absolute folder of its project: it is \
-                                        asked, and changes nothing"
+                        "it does not report the absolute folder of its project: it answers \
+                             questions, and is not asked for changes"
                             .to_owned()
                     }
                 },

@@ -261,7 +261,7 @@ fn unused_assets_and_broken_references_are_listed() {
     let unused = call::<UnusedAssets>(&host, &game, json!({}));
     // A Git LFS pointer is not listed, since its kind and its dependencies are not known.
     assert_eq!(texts(&unused["unused"], "package"), [""; 0]);
-    assert!(unused["warnings"].to_string().contains("could not be read: 1."), "{unused}");
+    assert!(unused["warnings"].to_string().contains("were not read: 1."), "{unused}");
     fs::remove_file(game.path().join("Content/Maps/Town.umap")).expect("it is there");
     let unused = call::<UnusedAssets>(&Rehearsal::new(), &game, json!({ "maxResults": 2 }));
     assert_eq!((&unused["count"], &unused["hasMore"]), (&json!(2), &json!(true)));

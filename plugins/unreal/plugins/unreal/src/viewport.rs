@@ -15,7 +15,7 @@ const MAX_PICTURE: usize = 12 << 20;
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 about_project! {
-    /// Show what the level viewport of the editor shows, as a picture. You are asked first. While a game runs in the editor, it may show the level instead.
+    /// Take a picture of the editor's level viewport. The user is asked first. While a game runs in the editor, the picture may show the level instead.
     pub struct CaptureViewport {
         /// With gizmos, icons and outlines of the editor.
         #[serde(default)]
@@ -24,7 +24,7 @@ about_project! {
 }
 
 tool_result! {
-    /// What the picture shows; the picture itself is beside it.
+    /// Facts about the picture, which is a content item of its own.
     pub struct Viewport {
         width: u32,
         height: u32,
@@ -48,7 +48,7 @@ impl Tool for CaptureViewport {
         let editor = to_change(request, self.project_dir.as_deref())?;
         if editor.seen.kind != Kind::Epic {
             return Err(Failure::new(
-                "UnrealMCPServer takes no pictures: the editor needs Epic's Unreal MCP, since 5.8",
+                "UnrealMCPServer cannot take pictures: the editor needs Epic's Unreal MCP (engine 5.8 or newer)",
             ));
         }
         let deed = editor.deed("show the model a picture of the Unreal editor");

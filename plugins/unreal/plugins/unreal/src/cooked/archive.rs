@@ -28,7 +28,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
         found.package = Some(CookedPackage { name, ..CookedPackage::default() });
         found.warnings.push(
             "an archive does not list the dependencies of a package: unpack its .uasset (UnrealPak FILE -Extract FOLDER), \
-             and inspect this file"
+             and inspect the unpacked file"
                 .to_owned(),
         );
     }
@@ -42,12 +42,13 @@ fn warnings(pak: &Pak, encrypted: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(key) = &pak.encrypted_index {
         warnings.push(format!(
-            "the index is encrypted with the key {key}: names and sizes of files need this key"
+            "the index is encrypted, and encrypted data is not read here: its files cannot be listed (GUID of the key: \
+             {key})"
         ));
     }
     if pak.unnamed > 0 {
         warnings.push(format!(
-            "the index has hashes in place of the names of its {} files, so they cannot be listed",
+            "the index has hashes in place of the names of its {} files, so that these files cannot be listed",
             pak.unnamed
         ));
     }

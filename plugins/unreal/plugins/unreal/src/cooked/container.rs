@@ -81,8 +81,8 @@ fn warnings(toc: &Toc<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if toc.is_encrypted() {
         warnings.push(format!(
-            "the container is encrypted with the key {}: names of files and all data need this \
-             key; chunks are shown by their ids",
+            "the container is encrypted, and encrypted data is not read here: chunks are listed by their ids, \
+             without the names of files (GUID of the key: {})",
             toc.key
         ));
     } else if toc.files.is_empty() {
@@ -92,8 +92,8 @@ fn warnings(toc: &Toc<'_>) -> Vec<String> {
     let is_unsupported = |method: &&String| !method.eq_ignore_ascii_case("Zlib");
     if let Some(method) = toc.methods.iter().find(is_unsupported) {
         warnings.push(format!(
-            "data that are compressed with {method} cannot be unpacked here: of such packages \
-             their names, sizes and dependencies are known, not their objects"
+            "data that are compressed with {method} cannot be unpacked here: of packages with such data, \
+             names, sizes and dependencies are listed, but not objects"
         ));
     }
     warnings
@@ -143,7 +143,7 @@ fn add_package(
     let id = PackageId(chunk.id);
     let name = |id: PackageId| match names.get(&id) {
         Some(name) => name.clone(),
-        None => format!("{id} (in another container)"),
+        None => format!("{id} (its name is not in this container)"),
     };
     let mut package = CookedPackage { name: name(id), ..CookedPackage::default() };
     match container_header(toc, &mut data) {
@@ -152,11 +152,15 @@ fn add_package(
             package.depends_on = packages.imports(id).into_iter().flatten().map(name).collect();
             package.needed_by = packages.importers(id).into_iter().map(name).collect();
         }
-        Ok(None) => found.warnings.push("the container has no list of its packages".to_owned()),
-        Err(fault) => found.warnings.push(format!("the dependencies are unknown: {fault}")),
+        Ok(None) => found.warnings.push(
+            "the container has no header with its packages and their dependencies".to_owned(),
+        ),
+        Err(fault) => found.warnings.push(format!(
+            "the dependencies in the header of the container cannot be read: {fault}"
+        )),
     }
     if let Err(fault) = add_objects(found, &mut package, toc, &chunk, &mut data) {
-        found.warnings.push(format!("the objects are unknown: {fault}"));
+        found.warnings.push(format!("the objects cannot be read: {fault}"));
     }
     found.package = Some(package);
     Ok(())

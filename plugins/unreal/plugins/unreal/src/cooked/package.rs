@@ -59,9 +59,8 @@ fn warnings(header: &Header<'_>, path: &Path) -> Vec<String> {
         );
     }
     if header.summary.is_cooked() && !path.with_extension("uexp").exists() {
-        warnings.push(
-            "the file with its objects (.uexp) is missing: only its header is read".to_owned(),
-        );
+        warnings
+            .push("the file with the objects of the package (.uexp) is not beside it".to_owned());
     }
     warnings
 }

@@ -17,8 +17,8 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     found.warnings.clone_from(&registry.warnings);
     if registry.packages.is_empty() {
         found.warnings.push(
-            "this registry has no sizes of packages: the one for developers has (Metadata/\
-             DevelopmentAssetRegistry.bin below Saved/Cooked)"
+            "this registry has no sizes of packages: Metadata/DevelopmentAssetRegistry.bin below \
+             Saved/Cooked has them"
                 .to_owned(),
         );
     }

@@ -14,7 +14,7 @@ use portcullis_plugin::{prelude::*, settings};
 pub enum Risk {
     /// It only reads.
     Read,
-    /// It changes something, or nothing is known of it: you are asked each time.
+    /// It may change something: the user is asked before each call.
     Change,
     /// It is never called.
     Denied,

@@ -23,7 +23,7 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
     let dirty = editor.epic("AssetTools", "is_dirty", &json!({ "asset_path": package }))?;
     if !Reply::of("is_dirty", &dirty).flag("")? {
         return Err(Fault::Unsupported(
-            "the Blueprint is saved: this answer is from the files, which contain more",
+            "the Blueprint has no unsaved changes: this answer is from the files, which contain more",
         ));
     }
     let name = package.rsplit('/').next().unwrap_or_default();
@@ -55,8 +55,8 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
             names.join(", ")
         )));
     }
-    let caveat = "the editor's notation leaves out what follows on events of Enhanced Input; \
-        with format json, the answer from the files has all pins"
+    let caveat = "the editor's notation leaves out the nodes after events of Enhanced Input; \
+        with format json, the answer is from the files, and has all pins but no unsaved changes"
         .to_owned();
     let mut answer = Graphs {
         asset_path: shown(package),

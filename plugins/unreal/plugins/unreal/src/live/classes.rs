@@ -26,7 +26,7 @@ pub fn warning(names: &[String]) -> Option<String> {
     let shown: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "Epic's server names classes without their paths, and the files do not know these: {}",
+            "Epic's server names classes without their paths, and the files have no paths for some, such as {}",
             shown.join(", ")
         )
     })

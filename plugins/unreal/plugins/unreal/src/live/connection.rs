@@ -190,9 +190,7 @@ impl EditorConnection<'_> {
             Reason::TooLarge(bytes) => {
                 self.invalid_response(format!("it has more than {bytes} bytes"))
             }
-            Reason::InvalidUrl => {
-                Fault::WrongServer(url(), "the setting is not an http address".to_owned())
-            }
+            Reason::InvalidUrl => Fault::WrongServer(url(), "this is not an http URL".to_owned()),
             Reason::Interrupted(why) => {
                 self.invalid_response(format!("the connection broke: {why}"))
             }

@@ -172,7 +172,7 @@ fn handshake(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fau
     if kind == Kind::UnrealMcpServer && name != kind.product() {
         return Err(Fault::WrongServer(
             wire.url.to_owned(),
-            format!("it calls itself `{name}`, not `{}`", kind.product()),
+            format!("its server has the name `{name}`, not `{}`", kind.product()),
         ));
     }
     let mut seen = EditorServer {

@@ -121,19 +121,22 @@ impl fmt::Display for Fault {
                 "cancelled while waiting for the editor; the editor may still finish the request",
             ),
             Self::WrongServer(url, what) => {
-                write!(f, "the program at {url} is not an Unreal editor: {what}")
+                write!(f, "the program at {url} cannot be used as an Unreal editor: {what}")
             }
             Self::OtherProject { url, theirs } => {
                 write!(f, "the editor at {url} has another project open: {theirs}")
             }
             Self::Starting(what) => {
-                write!(f, "the editor has just started, and has no {what} yet: try again soon")
+                write!(
+                    f,
+                    "the editor has no toolset {what}: try again if it has just started, or enable the plugin with this toolset"
+                )
             }
             Self::InvalidResponse(url, why) => {
-                write!(f, "the editor at {url} sent no valid answer: {why}")
+                write!(f, "the answer from {url} is not valid: {why}")
             }
             Self::NoSession => f.write_str("the editor has ended the session"),
-            Self::Refused(code, why) => write!(f, "the editor refused: {why} ({code})"),
+            Self::Refused(code, why) => write!(f, "the request was refused: {why} ({code})"),
             Self::Failed(why) => f.write_str(why),
             Self::Unsupported(what) | Self::Refuses(what) => f.write_str(what),
             Self::Misshapen(tool, why) => {
@@ -147,8 +150,8 @@ impl fmt::Display for Fault {
             ),
             Self::Unknown(why) => write!(
                 f,
-                "the outcome is not known: {why}. The editor may have done it, or may still do \
-                 it: check in the editor before you repeat the request. Nothing was repeated automatically"
+                "the outcome is not known: {why}. The editor may have carried out the request, or may \
+                 still do so: check in the editor before you repeat it. It was not repeated automatically"
             ),
             Self::Answer(failure) => failure.fmt(f),
         }

@@ -17,7 +17,7 @@ impl AssetName {
     /// the text has another form.
     pub fn read(text: &str) -> Result<Self, Fault> {
         let (package, object) = object_path(text).ok_or(Fault::Unsupported(
-            "this is not a path of an asset, such as /Game/Doors/BP_Door: this answer is from the files",
+            "the path does not have the form of an asset's path, such as /Game/Doors/BP_Door",
         ))?;
         let name = package.rsplit('/').next().unwrap_or_default();
         let object = if object.is_empty() { name } else { object };

@@ -72,7 +72,7 @@ pub fn for_editor(path: &str, theirs: Option<&str>) -> Result<String, &'static s
     match (on_drive, theirs.is_some_and(|theirs| drive(&plain(theirs)).is_some())) {
         (Some(path), _) => Ok(path.to_owned()),
         (None, true) => of_windows(path).ok_or(
-            "the editor runs on Windows and finds files on its drives only, which WSL has below /mnt",
+            "the editor runs on Windows and finds only files on its drives: give a path on a drive, in WSL below /mnt",
         ),
         (None, false) => Ok(path.to_owned()),
     }

@@ -187,7 +187,7 @@ impl Question {
             Kind::Epic => self.ask_epic(editor, name)?,
             Kind::UnrealMcpServer if !editor.offers(self.tool, None) => {
                 return Err(Fault::Unsupported(
-                    "this version of UnrealMCPServer reports no dependencies: this answer is from the files",
+                    "this version of UnrealMCPServer has no tool for this: this answer is from the files",
                 ));
             }
             Kind::UnrealMcpServer => {
@@ -246,7 +246,7 @@ impl Question {
 /// the warning belongs to each call that asks for only one kind.
 fn unknown_strengths(editor: &Editor<'_>, hard: bool, soft: bool) -> Option<String> {
     (editor.seen.kind == Kind::Epic && hard != soft).then(|| {
-        "Epic's server does not say which of them are hard: both kinds are listed".to_owned()
+        "Epic's server does not distinguish hard and soft ones: both kinds are listed".to_owned()
     })
 }
 

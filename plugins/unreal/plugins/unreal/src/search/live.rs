@@ -161,13 +161,13 @@ fn plugin_assets(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Resul
 fn epic_assets(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Found, Fault> {
     if !asked.package_names.is_empty() || asked.include_tags || asked.class_paths.len() > 1 {
         return Err(Fault::Unsupported(
-            "Epic's server finds assets by folder and one class alone: this answer is from the files",
+            "Epic's server searches only by folders and at most one class: this answer is from the files",
         ));
     }
     let class = asked.class_paths.first().map_or("", String::as_str);
     if !class.is_empty() && !class.starts_with('/') || class.ends_with(".Blueprint") {
         return Err(Fault::Unsupported(
-            "Epic's server finds Blueprints by the class they make alone: this answer is from the files",
+            "Epic's server needs the path of a class, and finds no Blueprints by /Script/Engine.Blueprint: this answer is from the files",
         ));
     }
     let mut packages = Vec::new();
@@ -204,9 +204,9 @@ fn epic_assets(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<
         assets.push(found_asset(&name, class));
     }
     let unasked = has_unasked.then(|| {
-        format!("only the first {MAX_CLASSES} were asked for their class: name one in classPaths")
+        format!("only the first {MAX_CLASSES} assets have a class here: name a class in classPaths")
     });
-    let left_out = "Epic's server leaves out the packages of actors".to_owned();
+    let left_out = "Epic's server leaves out the packages of external actors".to_owned();
     let warnings = unasked.into_iter().chain(classes::warning(&unknown)).chain([left_out]);
     Ok((assets, total, warnings.collect()))
 }

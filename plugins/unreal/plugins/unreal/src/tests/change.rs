@@ -55,8 +55,8 @@ fn the_question_names_overwritten_assets() {
     over["packagePath"] = json!("/Game/Doors/BP_Door.BP_Door");
     let asked = reply::<ImportAsset>(&host(&editor, Server::Plugin), &game, over);
     let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
-    let words = "/Game/Doors/BP_Door.BP_Door (/Script/Engine.Blueprint), as it is in the editor, and \
-                 once that is saved the file Content/Doors/BP_Door.uasset, which is under no source";
+    let words = "/Game/Doors/BP_Door.BP_Door (/Script/Engine.Blueprint) in the editor, saved as \
+                 the file Content/Doors/BP_Door.uasset, which is under no source";
     assert!(format!("{asks:?}").contains(words), "{asks:?}");
     // The question names a file even if the editor does not know the asset.
     game.put(".p4config", "P4CLIENT=ada");
@@ -65,7 +65,7 @@ fn the_question_names_overwritten_assets() {
     let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
     let asks = format!("{asks:?}");
     assert!(asks.contains("T_Door.uasset, which is in a workspace of Perforce"), "{asks}");
-    assert!(asks.contains("the editor does not know of it"), "{asks}");
+    assert!(asks.contains("the editor does not know this asset"), "{asks}");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn commands_are_run_shown_or_refused() {
     let near = host(&editor, Server::Plugin);
     let command = |text: &str| json!({ "command": text });
     let answer = live::<ConsoleCommand>(&near, &game, command("stat fps"));
-    assert!(answer["warnings"].to_string().contains("cannot be read here"), "{answer}");
+    assert!(answer["warnings"].to_string().contains("log, which cannot be read"), "{answer}");
     let asked = reply::<ConsoleCommand>(&near, &game, command("open Town"));
     let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
     assert!(format!("{asks:?}").contains("open Town"), "{asks:?}");
@@ -223,7 +223,7 @@ fn commands_are_run_shown_or_refused() {
     let fault = fails::<ConsoleCommand>(&near, &game, command("nonsense"));
     assert!(fault.contains("Command execution failed"), "{fault}");
     for (said, why) in [
-        (json!({ "bSuccess": false, "output": "" }), "the command failed, and not why"),
+        (json!({ "bSuccess": false, "output": "" }), "the command failed, without a reason"),
         (json!({ "bSuccess": false, "error": "no world is open" }), "no world is open"),
         (json!({ "output": "" }), "`bSuccess` is not true or false"),
     ] {

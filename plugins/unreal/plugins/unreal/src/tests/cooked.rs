@@ -75,14 +75,14 @@ fn answers_name_what_is_missing() {
     let file = put(&game, "Sealed", &draft);
     let listed = inspect(json!({ "file": file }));
     assert_eq!((&listed["encrypted"], &listed["totalCount"]), (&json!(true), &json!(4)));
-    assert!(listed["warnings"][0].as_str().is_some_and(|text| text.contains("need this key")));
+    assert!(listed["warnings"][0].as_str().is_some_and(|text| text.contains("GUID of the key")));
     let mut draft = container();
     draft.method = Some("Oodle");
     let file = put(&game, "Packed", &draft);
     let one = inspect(json!({ "file": file, "package": "/Game/Doors/SM_Door" }));
     // The list of packages is never compressed.
     assert_eq!(one["package"]["dependsOn"], json!(["/Game/Doors/M_Wood"]), "{one}");
-    assert!(one["warnings"].to_string().contains("the objects are unknown"), "{one}");
+    assert!(one["warnings"].to_string().contains("the objects cannot be read"), "{one}");
     let file = put(&game, "Alone", &container());
     let one = inspect(json!({ "file": file, "package": "/Game/Doors/SM_Door" }));
     assert!(one["warnings"].to_string().contains("global.utoc"), "{one}");
@@ -91,7 +91,7 @@ fn answers_name_what_is_missing() {
     assert!(fault.contains("has no package /Game/No"), "{fault}");
     for (file, said) in [
         ("Saved/X.pak", "does not have the magic number of an archive"),
-        ("Saved/X.txt", "no extension of cooked"),
+        ("Saved/X.txt", "an extension of cooked"),
     ] {
         game.put(file, "text");
         let path = game.path().join(file);
@@ -170,7 +170,7 @@ fn an_archive_lists_its_files_and_names_encrypted_parts() {
     let sealed = inspect(json!({ "file": file }));
     assert_eq!((&sealed["totalCount"], &sealed["encrypted"]), (&json!(0), &json!(true)));
     assert!(
-        sealed["warnings"][0].as_str().is_some_and(|text| text.contains("need this key")),
+        sealed["warnings"][0].as_str().is_some_and(|text| text.contains("GUID of the key")),
         "{sealed}"
     );
     let file = put("Nameless", &DraftPak { is_nameless: true, ..archive() });

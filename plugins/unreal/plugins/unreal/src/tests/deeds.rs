@@ -97,7 +97,7 @@ fn code_is_compiled_by_either_server() {
     }
     let editor = game.editor(Server::Plugin);
     let fault = fails::<CompileCode>(&host(&editor, Server::Plugin), &game, json!({}));
-    assert!(fault.contains("compiles nothing"), "{fault}");
+    assert!(fault.contains("has no tool to compile code"), "{fault}");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn the_output_of_a_command_is_in_the_answer() {
         &game,
         json!({ "command": "stat fps" }),
     );
-    assert!(run["warnings"].to_string().contains("cannot be read here"), "{run}");
+    assert!(run["warnings"].to_string().contains("log, which cannot be read"), "{run}");
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn each_source_knows_facts_that_the_other_does_not() {
     assert_eq!((&fault["bSuccess"], &fault["source"]), (&json!(false), &json!("live")));
     let near = host(&editor, Server::Plugin).setting("mode", "offline");
     let offline = ask::<LogFilePath>(&near, &game, json!({}));
-    assert!(offline["warnings"].to_string().contains("has not run"), "{offline}");
+    assert!(offline["warnings"].to_string().contains("no editor with this project"), "{offline}");
     let offline = ask::<ExportClassDefault>(&near, &game, default);
     assert!(
         offline["content"].as_str().is_some_and(|t| t.contains("Default__BP_Door_C")),
@@ -229,20 +229,20 @@ fn editor_faults_are_warnings_and_the_files_answer() {
         let (tool, other) = match server {
             Server::Epic => ("exists", "does not have the tools list_toolsets"),
             Server::Plugin | Server::NewerPlugin => {
-                ("query_asset", "calls itself `SomethingElse`, not `UnrealMCPServer`")
+                ("query_asset", "has the name `SomethingElse`, not `UnrealMCPServer`")
             }
         };
         for (name, trap, why) in [
             (tool, Trap::Stall, "did not answer within"),
-            (tool, Trap::Half, "sent no valid answer"),
-            (tool, Trap::Html, "sent no valid answer"),
+            (tool, Trap::Half, "is not valid"),
+            (tool, Trap::Html, "is not valid"),
             (
                 if server == Server::Epic { "tools/list" } else { "initialize" },
                 Trap::OtherMcp,
                 other,
             ),
-            ("initialize", Trap::Html, "is not an Unreal editor"),
-            ("initialize", Trap::Half, "is not an Unreal editor"),
+            ("initialize", Trap::Html, "cannot be used as an Unreal editor"),
+            ("initialize", Trap::Half, "cannot be used as an Unreal editor"),
             ("initialize", Trap::Stall, "did not answer within"),
         ] {
             let editor = game.editor(server);

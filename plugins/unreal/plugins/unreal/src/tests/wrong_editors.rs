@@ -46,7 +46,7 @@ fn an_editor_that_does_not_tell_its_project_is_only_read() {
         editor.tell_project(&format!("../../../{name}/"), log);
         let answer = live::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
         assert!(
-            answer["warnings"][0].as_str().is_some_and(|w| w.contains("not checked")),
+            answer["warnings"][0].as_str().is_some_and(|w| w.contains("it may not be")),
             "{answer}"
         );
         let fault = fails::<ImportAsset>(&near, &game, change::import_of(&game));
