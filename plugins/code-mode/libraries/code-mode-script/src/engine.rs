@@ -159,7 +159,7 @@ fn run_in(
     let source = Source::from_bytes(&function).with_path(Path::new(PROGRAM));
     let begun = context.eval(source).and_then(|function| {
         let function = function.as_callable().ok_or_else(|| {
-            JsNativeError::syntax().with_message("a bracket is closed that was not opened")
+            JsNativeError::syntax().with_message("a closing bracket has no opening bracket")
         })?;
         function.call(&JsValue::undefined(), &[], context)
     });

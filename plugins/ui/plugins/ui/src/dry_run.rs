@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
                 Finding::Missing if !one.is_guarded => self.wrong(
                     one.at,
                     format!(
-                        "`{}` leads to nothing in the last answer of the tool; where it is there only sometimes, give \
+                        "`{}` leads to nothing in the last answer of the tool; if the value is only sometimes there, give \
                          the component a `when`",
                         one.path
                     ),
@@ -134,10 +134,12 @@ impl<'a> Run<'a> {
                 Ok(next) => place = next,
                 Err(names) => {
                     let there =
-                        if names.is_empty() { "nothing is".to_owned() } else { names.join(", ") };
+                        if names.is_empty() { "no names".to_owned() } else { names.join(", ") };
                     self.wrong(
                         at,
-                        format!("`{path}` leads nowhere: there is no `{token}`; there: {there}"),
+                        format!(
+                            "`{path}` leads nowhere: there is no `{token}`; known there: {there}"
+                        ),
                     );
                     return None;
                 }
@@ -376,7 +378,7 @@ mod tests {
         let table = [
             (
                 json!({ "component": "Text", "text": "{/result/town}" }),
-                "/root/text: `/result/town` leads nowhere: there is no `town`; there: city, updated",
+                "/root/text: `/result/town` leads nowhere: there is no `town`; known there: city, updated",
             ),
             (
                 json!({ "component": "Text", "text": { "path": "/result/days/0/wind" } }),

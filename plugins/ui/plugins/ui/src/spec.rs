@@ -114,7 +114,9 @@ impl<'s> Check<'s> {
             if level == LEVELS + 1 || self.components == COMPONENTS + 1 {
                 self.wrong(
                     at,
-                    format!("too much: {LEVELS} levels and {COMPONENTS} components are shown"),
+                    format!(
+                        "too much: at most {LEVELS} levels and {COMPONENTS} components are shown"
+                    ),
                 );
             }
             return;
@@ -225,7 +227,7 @@ impl<'s> Check<'s> {
         if !compiled.is_match(text) {
             let meant = keywords.get("description").and_then(Value::as_str);
             let meant = meant.map_or_else(|| format!("must match {pattern}"), str::to_owned);
-            self.wrong(at, format!("`{text}` is not right. {meant}"));
+            self.wrong(at, format!("`{text}` is not valid here. {meant}"));
         }
     }
 
@@ -316,7 +318,7 @@ pub mod tests {
             ),
             (
                 with(json!({ "component": "Text", "text": { "path": "result" } })),
-                "/root/text/path: `result` is not right. A JSON pointer",
+                "/root/text/path: `result` is not valid here. A JSON pointer",
             ),
             (
                 with(json!({ "component": "Icon", "name": "unicorn" })),

@@ -21,12 +21,12 @@ use portcullis_plugin::{
 };
 use serde::Serialize;
 
-/// Changes how tools look to the user. `refine` first; where no provider of models is set, it answers with what you need to write a view specification for `apply`.
+/// Changes how tools look to the user. Begin with `refine`: if no provider of models is set, its answer has what you need to write a view specification for `apply`.
 #[arguments]
 pub struct Ui {
     /// `list`: all tools; `inspect`: one view; `refresh`: tools that changed
     action: Action,
-    /// The tool to show; for all actions but `list` and `refresh`
+    /// The tool; for all actions but `list` and `refresh`
     tool_name: Option<String>,
     /// `refine`: what to change, such as "lead with the warmest day"
     feedback: Option<String>,
@@ -166,11 +166,11 @@ fn generate(
             };
             if !is_left {
                 return Err(Failure::new(format!(
-                    "the UI of tool '{name}' was not generated: {why}; too much is waiting to be done later"
+                    "the UI of tool '{name}' was not generated: {why}; it cannot be generated in the background either"
                 )));
             }
             Ok(format!(
-                "The UI of tool '{name}' is being generated in the background ({why}). Until then, the one there is now is shown."
+                "The UI of tool '{name}' is being generated in the background ({why}). Until then, the current view is shown."
             ))
         }
         Err(why) => Err(Failure::new(format!(
@@ -179,7 +179,7 @@ fn generate(
             if view_assignment::page_of(tool, settings).is_plain {
                 "Its plain form is shown."
             } else {
-                "The one before is still shown."
+                "The previous view is still shown."
             }
         ))),
     }

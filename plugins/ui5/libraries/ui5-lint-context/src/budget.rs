@@ -229,8 +229,10 @@ fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> Strin
             counted(total, "finding")
         );
     }
-    let shown =
-        format!("Shown are the findings {} to {end} of {total}, the most severe first.", start + 1);
+    let shown = format!(
+        "Findings {} to {end} of {total} are shown, the files with the most severe ones first.",
+        start + 1
+    );
     let mut position = 0;
     let mut left: Vec<(&str, &Finding)> = Vec::new();
     for file in files {
@@ -242,7 +244,7 @@ fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> Strin
         }
     }
     if left.is_empty() {
-        return format!("{shown} None are left.");
+        return format!("{shown} These are the last ones.");
     }
     let errors = left.iter().filter(|(_, finding)| finding.severity == Severity::Error).count();
     let paths = distinct(left.iter().map(|(path, _)| *path));
@@ -260,8 +262,8 @@ fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> Strin
         false => format!(" such as {},", json(&patterns)),
     };
     format!(
-        "{shown} Not shown are {} and {} in {}, mostly of the rules {}. To get them, name the files you are \
-         working on in filePatterns,{example} or go on at offset {end}.",
+        "{shown} After them there are {} and {} in {}, mostly of the rules {}. To get these, name the files \
+         you are working on in filePatterns,{example} or go on at offset {end}.",
         counted(errors, "error"),
         counted(left.len() - errors, "warning"),
         counted(paths.len(), "file"),

@@ -3,8 +3,8 @@
 use crate::detail::{BRIEF, Detail};
 
 /// The note at the end of a brief version, up to an example of a heading.
-const FOOTER: &str = "Shortened: the code is left out, and of long sections the last rules. Ask with `section` \
-     for a section with its code (its number, or a heading such as";
+const FOOTER: &str = "Shortened: all code and the last lines of long sections are left out. For one section, with its \
+     code unless the section is long, call again with `section`: its number, or a heading such as";
 
 /// Maximum length of the note with its example, in bytes.
 const FOOTER_BYTES: usize = 350;
@@ -116,7 +116,7 @@ fn brief(text: &str, budget: usize) -> String {
     let example = headings(text).last().map_or("", |heading| heading.title);
     let example: String = example.chars().take(60).collect();
     format!(
-        "{}\n{FOOTER} `{example}`), or with `detail` `full` for everything.\n",
+        "{}\n{FOOTER} `{example}`. For everything, call again with `detail` `full`.\n",
         shortened(&sections, low)
     )
 }
@@ -165,7 +165,7 @@ mod tests {
         }
         assert!(!brief.contains("no heading") && !brief.contains("code();"));
         assert!(brief.contains("- …\n") && !brief.contains("Rule 399"), "a long section is cut");
-        assert!(brief.contains("a heading such as `3. Done`), or with `detail` `full`"));
+        assert!(brief.contains("a heading such as `3. Done`. For everything, call again"));
         assert_eq!(answer(&guide(), None, Detail::Full), Ok(guide()));
         let short = "# Guide\n\n## 1. First\n\n```js\ncode();\n```\n";
         assert_eq!(answer(short, None, Detail::Brief).as_deref(), Ok(short), "it fits as it is");

@@ -170,7 +170,9 @@ impl Reference {
             let data = Source::Directory(Data::open(&exact)?);
             return Ok(Self { data, release: wanted.clone(), note: None });
         }
-        Self::nearest_in(Some(&apis(directory)), wanted, "It has not been fetched yet", None)
+        let Release { framework, version } = wanted;
+        let why = format!("The API reference of {framework} {version} has not been fetched yet");
+        Self::nearest_in(Some(&apis(directory)), wanted, &why, None)
     }
 
     /// Opens a reference that a plugin carries. Fails with the reason if the bytes are damaged.
@@ -208,7 +210,7 @@ impl Reference {
             })
         });
         let bring = "Where there is no network, `portcullis call pack_ui5_data` and `portcullis call \
-                     unpack_ui5_data` transfer it from a machine with network access";
+                     unpack_ui5_data` transfer the API reference from a machine with network access";
         if let Some(carried) = carried {
             let note = carried.note_of_carried(wanted, why, bring);
             return Ok(Self { note: Some(note), ..carried });

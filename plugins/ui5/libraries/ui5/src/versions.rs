@@ -144,12 +144,12 @@ impl Source {
     pub fn note(&self) -> Option<String> {
         match self {
             Self::Cdn => None,
-            Self::Remembered { date, why } => {
-                Some(format!("From the UI5 CDN on {date}; the CDN could not be reached now. {why}"))
-            }
+            Self::Remembered { date, why } => Some(format!(
+                "Fetched from the UI5 CDN on {date}; it could not be fetched now. {why}"
+            )),
             Self::Table { date, why } => Some(format!(
-                "From a table of {date} that comes with this tool, since the UI5 CDN could not be \
-                 asked: there may be newer versions and patches, and support may have ended. {why}"
+                "From a table of {date} that comes with this tool, since nothing could be fetched from the \
+                 UI5 CDN: there may be newer versions and patches, and support may have ended. {why}"
             )),
         }
     }

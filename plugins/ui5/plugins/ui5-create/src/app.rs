@@ -30,16 +30,16 @@ use ui5::Framework;
 /// The setting with the author of apps, for calls that name no author.
 pub const AUTHOR_SETTING: &str = "author";
 
-/// Creates a SAPUI5 or OpenUI5 app in TypeScript or JavaScript, with a first view. Answers what was written.
+/// Creates a SAPUI5 or OpenUI5 app in TypeScript or JavaScript, with a first view. Lists the written files.
 #[arguments]
 pub struct CreateApp {
     /// Namespace of the app, such as com.myorg.myapp: lower-case letters, digits, `_` and dots.
     #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_.]*$"))]
     app_namespace: String,
-    /// Absolute path of a folder that exists. The app is made in a folder of it that is named like the namespace, or in it: see `createAppDirectory`.
+    /// Absolute path of an existing folder. The app gets a new subfolder named after the namespace, unless `createAppDirectory` is `false`.
     #[path(directory, write)]
     base_path: String,
-    /// `false` makes the app in `basePath` itself. Files that are there are never overwritten. In SAP CAP projects leave it `true`, with the folder `app` as `basePath`.
+    /// `false`: create the app in `basePath` itself. Existing files are never overwritten. In SAP CAP projects keep `true`, with the folder `app` as `basePath`.
     #[serde(default = "yes")]
     create_app_directory: bool,
     /// The framework.
@@ -52,17 +52,17 @@ pub struct CreateApp {
     /// Author of the app. Default: the operator's setting.
     #[schemars(regex(pattern = r"^[a-zA-Z0-9 .,'@_-]+$"))]
     author: Option<String>,
-    /// URL of an OData service, V4 or V2. Without it the app has no OData model. A whole URL, or a path such as /odata/v4/serviceName for a service at localhost:4004. Its metadata are read; `http://localhost:PORT` is left out in the app. In a SAP CAP project, find services, entities and properties with CAP's tools first, if there are any.
+    /// URL of an OData service, V4 or V2, or a path such as /odata/v4/serviceName for a service at localhost:4004. Without it the app has no OData model. This tool reads the service's metadata. The app gets the URL without `http://localhost:PORT`. In a SAP CAP project, find services, entities and properties with CAP's tools first, if there are any.
     #[serde(rename = "oDataV4Url")]
     odata_v4_url: Option<String>,
-    /// Needed only if the service cannot be reached now; otherwise its metadata contain it.
+    /// Needed only if the service cannot be reached now: its metadata name the version.
     #[serde(rename = "oDataVersion")]
     odata_version: Option<ODataVersion>,
     /// Entity set of the service that the app shows in a table.
     #[serde(rename = "oDataEntitySet")]
     #[schemars(regex(pattern = r"^[a-zA-Z0-9_]+$"))]
     odata_entity_set: Option<String>,
-    /// Properties of the entity set to show. Left out: the first ones in the metadata.
+    /// Properties of the entity set to show. Default: the first five in the metadata.
     #[schemars(inner(regex(pattern = r"^[a-zA-Z0-9_]+$")))]
     entity_properties: Option<Vec<String>>,
     /// Whether to make a git repository of the app.
@@ -71,7 +71,7 @@ pub struct CreateApp {
     /// Whether to run npm install.
     #[serde(default = "yes")]
     run_npm_install: bool,
-    /// TypeScript, or JavaScript (`false`). Tell the user about this choice before. In an existing project use the language that is there.
+    /// `false`: JavaScript instead of TypeScript. Tell the user about this choice first. In an existing project use its language.
     #[serde(default = "yes")]
     typescript: bool,
     /// Only check everything and list the files that would be written.

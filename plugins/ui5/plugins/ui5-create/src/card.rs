@@ -14,10 +14,10 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Creates a UI5 Integration Card (UI Integration Card) in a new folder, from a template for its type. Answers what was written.
+/// Creates a UI5 Integration Card (UI Integration Card) in a new folder, from a template for its type. Lists the written files.
 #[arguments]
 pub struct CreateCard {
-    /// Absolute base path for the creation. It must exist.
+    /// Absolute path of an existing folder.
     #[path(directory, write)]
     base_path: String,
     /// Name of the folder to create the card in, inside the base path.
@@ -88,7 +88,7 @@ impl CardType {
     }
 }
 
-/// A server that the card gets data from, by a name that each host gives an address.
+/// A server that the card gets data from. Each host of the card maps the name to a URL.
 #[data]
 #[derive(Clone, Debug)]
 #[schemars(inline)]

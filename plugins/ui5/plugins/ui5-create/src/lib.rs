@@ -31,11 +31,11 @@ plugin! {
     wants: [
         Want::http("ui5.sap.com", "GET", "to ask which SAPUI5 version is the latest"),
         Want::http("sdk.openui5.org", "GET", "to ask which OpenUI5 version is the latest"),
-        Want::http("$cdn-url", "GET", "to ask the mirror that is set instead").optional(),
+        Want::http("$cdn-url", "GET", "to ask the configured mirror instead").optional(),
         Want::http(
             "http://localhost:4004",
             "GET",
-            "to read the metadata of a service on the app's own server, which a CAP server is",
+            "to read the metadata of a service on the app's own server, such as a CAP server",
         )
         .optional(),
         Want::http_argument("/oDataV4Url", "GET", "to read the metadata of the OData service").optional(),
@@ -45,12 +45,12 @@ plugin! {
         Want::settings("cdn-url", "the address of a mirror of the UI5 CDN"),
         Want::settings(
             domains::SETTING,
-            "the domains that URLs may name, with commas; all if empty; otherwise localhost and \
+            "the domains that URLs may name, separated by commas; empty: all domains; not set: localhost and \
              services.odata.org",
         ),
-        Want::settings(AUTHOR_SETTING, "the author of apps for which none is named"),
-        Want::process("npm-install", "to install what an app is built with"),
+        Want::settings(AUTHOR_SETTING, "the author of apps if the call names none"),
+        Want::process("npm-install", "to install the npm packages of a new app"),
         Want::process("git-repository", "to make a git repository of a new app, with a first commit"),
-        Want::cache(1024 * 1024, "to keep the list of UI5 versions for some hours"),
+        Want::cache(1024 * 1024, "to keep the list of UI5 versions, so that it is fetched at most once in six hours"),
     ],
 }

@@ -118,7 +118,7 @@ impl Base {
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                 Err(error) => {
-                    return Err(format!("'{}' cannot be looked at: {error}", parent.display()));
+                    return Err(format!("'{}' cannot be examined: {error}", parent.display()));
                 }
             }
         }
@@ -148,6 +148,6 @@ pub fn is_there(path: &Path) -> Result<bool, String> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(format!("'{}' cannot be looked at: {error}", path.display())),
+        Err(error) => Err(format!("'{}' cannot be examined: {error}", path.display())),
     }
 }

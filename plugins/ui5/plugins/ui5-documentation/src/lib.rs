@@ -33,15 +33,15 @@ const MIN_SCORE_PART: f32 = 0.2;
 /// Searches the UI5 documentation by words: how something is done in UI5, what a concept means, which options there are. For the members of a control or a class call `get_api_reference` instead. The answer lists pages with the part that fits best; `read_docs` shows a page.
 #[arguments]
 struct SearchDocs {
-    /// What to look for, in English, best as a few words or a question: `filter a list binding`, `sap.ui.table rowMode`. Names of controls, modules and properties count.
+    /// What to look for, in English: a few words or a question, such as `filter a list binding`, `sap.ui.table rowMode`. Names of controls, modules and properties help.
     query: String,
-    /// How many pages to list.
+    /// How many pages to list. Default: 5.
     #[schemars(range(min = 1, max = 20))]
     limit: Option<u32>,
-    /// How many pages to leave out at the start: the answer says where more begin.
+    /// How many pages to skip: the previous answer names the next offset.
     #[schemars(range(min = 0, max = 10_000))]
     offset: Option<u32>,
-    /// The documentation to search, as the first part of the pages' names: `openui5`. All otherwise.
+    /// The documentation to search, by its name in addresses of pages: `openui5`. Default: all.
     source: Option<String>,
 }
 
@@ -54,14 +54,14 @@ impl Tool for SearchDocs {
     fn call(self, _request: &Request) -> Result<String, Failure> {
         if self.query.len() > MAX_QUESTION_BYTES {
             return Err(Failure::new(format!(
-                "The query has {} bytes; at most {MAX_QUESTION_BYTES} are searched. Take its main words.",
+                "The query has {} bytes; the maximum is {MAX_QUESTION_BYTES}. Use only its main words.",
                 self.query.len()
             )));
         }
         let words = question_words(&self.query);
         if words.is_empty() {
             return Err(Failure::new(
-                "The query has no word that pages could be found by. Name a control, a concept or a task.",
+                "The query has no word that can be searched. Name a control, a concept or a task.",
             ));
         }
         let sources = Sources::read();

@@ -39,9 +39,9 @@ pub fn contents() -> Result<Vec<u8>, String> {
         }
         let about = About {
             name: OPENUI5.to_owned(),
-            title: "OpenUI5 documentation (by titles: its pages are fetched when they are read)"
+            title: "OpenUI5 documentation (only titles are searched; a page is fetched when it is read)"
                 .to_owned(),
-            state: "of today".to_owned(),
+            state: "fetched in the last 24 hours".to_owned(),
             licence: "SAP SE or an SAP affiliate company and OpenUI5 contributors, \
                       github.com/UI5/docs, CC-BY-SA-4.0"
                 .to_owned(),

@@ -20,7 +20,7 @@ const MAX_HEADINGS: usize = 30;
 /// Shows a page of the UI5 documentation that `search_docs` found, a long one in parts.
 #[arguments]
 pub struct ReadDocs {
-    /// The address of the page as `search_docs` gives it. The target of a link within a page will do too.
+    /// The address of the page as `search_docs` gives it, or the target of a link in a page.
     page: String,
     /// The heading of the section to begin with.
     section: Option<String>,

@@ -40,9 +40,9 @@ impl Sources {
             match online::contents() {
                 Ok(contents) => sources.contents = Some(contents),
                 Err(why) => sources.notes.push(format!(
-                    "The pages of OpenUI5's documentation are not searched: {why}. Without a network, a \
-                     pack of them helps: openui5.pack in mcp-server/documentation of the UI5 data \
-                     directory."
+                    "The pages of OpenUI5's documentation are not searched: {why}. To search them without a \
+                     network, put the pack openui5.pack into the folder mcp-server/documentation of the \
+                     UI5 data directory."
                 )),
             }
         }

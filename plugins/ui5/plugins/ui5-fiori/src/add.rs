@@ -14,7 +14,7 @@ use portcullis_plugin::{changes, prelude::*};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Add a list report or an object page to an SAP Fiori elements app for OData V4, by editing its manifest.json. It adds the target, the route, and the navigation from the page before. Call list_fiori_apps first: it names the pages and services of the app. Nothing else in the manifest is changed, and nothing is written if the result would not be consistent.
+/// Add a list report or an object page to an SAP Fiori elements app for OData V4, by editing its manifest.json: target, route, navigation from the parent page and, if missing, the dependency on sap.fe.templates. Call list_fiori_apps first: it names the pages and services of the app. Nothing is written if the result would not be consistent.
 #[arguments]
 pub struct AddPage {
     /// Absolute path of the app: the folder with manifest.json, or the one with webapp/manifest.json.
@@ -25,7 +25,7 @@ pub struct AddPage {
     /// Entity set that the page shows, such as 'Books'. Omit it for an object page that is reached by a navigation property.
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     entity_set: Option<String>,
-    /// Name of the page from which the user navigates to the new object page. May be omitted if the app has one list report for the entity set.
+    /// Name of the page from which the user navigates to the new object page. May be omitted if at most one list report shows the entity set.
     parent_page: Option<String>,
     /// Navigation property of the parent page's entity, such as 'chapters', whose entities the new object page shows. Only for object pages whose parent is an object page.
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
@@ -111,7 +111,7 @@ impl AddPage {
             None => {
                 return Err(format!(
                     "{} is not the manifest of an app of SAP Fiori elements. Call list_fiori_apps to \
-                     find these. Nothing was written.",
+                     find such apps. Nothing was written.",
                     path.display()
                 ));
             }
@@ -139,7 +139,7 @@ impl AddPage {
                 parent.name, parent.navigation
             )),
             None if self.page_type == PageType::ObjectPage => text.push_str(
-                "No page navigates to it, since the app has no list report for this entity set.\n",
+                "No page navigates to the new page, since the app has no list report for this entity set.\n",
             ),
             None => {}
         }
@@ -151,8 +151,8 @@ impl AddPage {
         }
         if !edit::keeps_format(manifest) {
             text.push_str(
-                "The manifest was formatted in another way than this tool writes it: white space or \
-                 escapes differ elsewhere in the file as well.\n",
+                "This tool does not keep the formatting of this manifest: white space or escapes change \
+                 elsewhere in the file, too.\n",
             );
         }
         text.push_str(

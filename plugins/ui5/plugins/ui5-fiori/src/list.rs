@@ -20,7 +20,7 @@ pub struct ListApps {
     /// Absolute path of the folder to search, with its subfolders: a project or a workspace.
     #[path(directory, read)]
     directory: String,
-    /// How many apps to pass over: an earlier answer says where to go on when it could not hold all of them.
+    /// Number of apps to skip: an answer without the last apps names the next offset.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     offset: u32,
@@ -102,10 +102,11 @@ impl Tool for ListApps {
         let end = offset + apps.len();
         if end < total {
             notes.push(format!(
-                "Of {total} apps, those up to {end} are shown: go on at offset {end}, or name a folder with fewer of them."
+                "Apps {} to {end} of {total} are shown: go on at offset {end}, or name a folder with fewer apps.",
+                offset + 1
             ));
         } else if offset > 0 && apps.is_empty() {
-            notes.push(format!("There are {total} apps: none starts at offset {offset}."));
+            notes.push(format!("There are {total} apps: offset {offset} is after the last one."));
         }
         Ok(Json(Apps { apps, others, notes }))
     }

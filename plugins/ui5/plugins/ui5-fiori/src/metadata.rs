@@ -77,7 +77,7 @@ impl Metadata {
         let set = parts.next().unwrap_or_default();
         let Some(mut entity_type) = self.sets.get(set).map(String::as_str) else {
             return Err(format!(
-                "The local metadata have no entity set '{set}', but {}. Nothing was written.",
+                "The local metadata have no entity set '{set}'. The entity sets are: {}. Nothing was written.",
                 listed(self.sets.keys())
             ));
         };
@@ -93,8 +93,8 @@ impl Metadata {
                 }
                 None => {
                     return Err(format!(
-                        "The local metadata have no navigation property '{part}' there, but {}. Nothing \
-                         was written.",
+                        "In the local metadata, the entity type has no navigation property '{part}'. Its \
+                         navigation properties are: {}. Nothing was written.",
                         listed(navigation.keys())
                     ));
                 }
@@ -151,7 +151,7 @@ fn listed<'n>(names: impl Iterator<Item = impl AsRef<str> + 'n>) -> String {
         .filter(|name| is_plain(name))
         .take(MAX_NAMES)
         .collect();
-    if names.is_empty() { "none at all".to_owned() } else { names.join(", ") }
+    if names.is_empty() { "none that can be named here".to_owned() } else { names.join(", ") }
 }
 
 #[cfg(test)]

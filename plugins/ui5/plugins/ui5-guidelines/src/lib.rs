@@ -15,9 +15,9 @@ const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(fa
 /// Gets the UI5 guidelines. This tool MUST be called once before any work on a UI5 (SAPUI5 or OpenUI5) task or project, and before a UI5 project is created. The guidelines MUST be followed: they are the best practices of UI5 development and keep you from its common pitfalls.
 #[arguments]
 struct Guidelines {
-    /// A section with its code: its number or its heading, as the brief answer shows them.
+    /// Number or heading of one section, instead of the whole guide.
     section: Option<String>,
-    /// 'brief' answers in under 2,000 tokens, without code. 'full' is the whole guide. The default is 'brief'.
+    /// 'brief': about 2,000 tokens at most, if need be without code. 'full': all. Default: 'brief', unless the operator set 'full'.
     detail: Option<Detail>,
 }
 
@@ -35,9 +35,9 @@ impl Tool for Guidelines {
 /// Gets the guidelines for Integration Cards, which are also called UI Integration Cards or UI5 Integration Cards. This tool MUST be called once before any work on an Integration Card, and before one is created. The guidelines MUST be followed: they are the best practices of card development and keep you from its common pitfalls.
 #[arguments]
 struct CardGuidelines {
-    /// A section with its code: its number or its heading, as the brief answer shows them.
+    /// Number or heading of one section, instead of the whole guide.
     section: Option<String>,
-    /// 'brief' answers in under 2,000 tokens, without code. 'full' is the whole guide. The default is 'brief'.
+    /// 'brief': about 2,000 tokens at most, if need be without code. 'full': all. Default: 'brief', unless the operator set 'full'.
     detail: Option<Detail>,
 }
 
@@ -75,10 +75,10 @@ impl Resources for Texts {
         });
         let guides = [
             resource(APPLICATIONS_URI, "ui5-guidelines", "UI5 guidelines", APPLICATIONS)
-                .description("How UI5 applications are written: what get_guidelines answers."),
+                .description("How UI5 applications are written: all guidelines of get_guidelines."),
             resource(CARDS_URI, "ui5-card-guidelines", "Guidelines for integration cards", CARDS)
                 .description(
-                    "How integration cards are written: what get_integration_cards_guidelines answers.",
+                    "How integration cards are written: all guidelines of get_integration_cards_guidelines.",
                 ),
         ];
         guides.into_iter().chain(skills).collect()
@@ -112,7 +112,7 @@ plugin! {
     ],
     resources: Texts,
     wants: [
-        Want::settings(detail::SETTING, "full, for whole guidelines to calls that do not say how detailed; brief otherwise"),
+        Want::settings(detail::SETTING, "`full`: calls without `detail` get the whole guidelines; `brief` or unset: they get the brief version"),
     ],
 }
 

@@ -37,11 +37,10 @@ impl Skill {
             scope.map(str::trim).filter(|scope| !scope.is_empty()).unwrap_or(self.default_scope);
         Messages::new().user(format!(
             "{} in the UI5 project {project}. What to work on: {scope}.\n\nCall `get_guidelines`, unless \
-             you have done so before, and keep to what it says. Then follow the skill below, in its order: \
-             what it says that is done is done for every file in question. Give tools the project as \
-             `projectDir` {project}. Ask the user where the skill says so, and before anything that it \
-             does not cover. At the end report what you did, how you checked it, and what is left and \
-             why.\n\n{}",
+             you have done so before, and keep to what it says. Then follow the skill below in its order, \
+             and apply each step to every file in question. Call tools with `projectDir` {project}. Ask the \
+             user where the skill says so, and before you do anything that the skill does not cover. At the \
+             end report what you did, how you checked it, what is left, and why.\n\n{}",
             self.task, self.text
         ))
     }
@@ -119,10 +118,10 @@ skill!(
     Tables,
     "build_ui5_table",
     "Build or review UI5 tables",
-    "Builds a table in a UI5 application, or reviews those that there are.",
+    "Builds a table in a UI5 application, or reviews the existing tables.",
     "tables",
     "Build or review tables",
-    "a review of all tables that there are",
+    "a review of all existing tables",
     ["a new table", "personalisation of a table", "performance of a table", "a table on phones"]
 );
 
@@ -138,7 +137,7 @@ skill!(
     [
         "unit tests",
         "OPA5 journeys",
-        "the test starter instead of pages of tests",
+        "the test starter instead of separate test pages",
         "tests that fail"
     ]
 );
@@ -163,7 +162,7 @@ skill!(
     "Builds views of smart controls (OData V2) or of MDC controls (OData V4, JSON), and finds what breaks them.",
     "smart-controls-and-mdc",
     "Use controls that are driven by metadata",
-    "a review of the smart controls or MDC controls that there are",
+    "a review of the existing smart controls or MDC controls",
     ["a filter bar with a table", "a form", "a value help", "a delegate for a JSON model"]
 );
 

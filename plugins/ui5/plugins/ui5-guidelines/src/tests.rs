@@ -204,7 +204,7 @@ fn a_prompt_names_the_project_and_the_scope_and_has_the_whole_skill() {
         }
     }
     let default = prompt::<skills::Tables>(json!({ "projectDir": "/p", "scope": " " }));
-    assert!(default.contains("What to work on: a review of all tables that there are."));
+    assert!(default.contains("What to work on: a review of all existing tables."));
     assert!(Rehearsal::new().prompt::<skills::Tables>(json!({})).is_err(), "which project?");
 }
 

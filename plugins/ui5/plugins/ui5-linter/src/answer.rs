@@ -171,7 +171,7 @@ fn push_finding(text: &mut String, finding: &Finding) {
 fn reading_hints(titles: &[String], names: &[String]) -> Option<String> {
     let mut sentences = Vec::new();
     if !titles.is_empty() {
-        sentences.push(format!("To read, with `detail` `full`: {}.", titles.join("; ")));
+        sentences.push(format!("`detail` `full` also has these texts: {}.", titles.join("; ")));
     }
     if !names.is_empty() {
         let shown: Vec<&str> = names.iter().take(BRIEF_NAMES).map(String::as_str).collect();
@@ -201,7 +201,7 @@ fn about_reference(reference: &Result<Reference, String>, left: usize) -> Option
     match reference {
         Ok(reference) => remarks.extend(reference.note.clone()),
         Err(why) => remarks.push(format!(
-            "There are no API references in this answer. {why}: get_api_reference fetches it."
+            "There are no API references in this answer: ask get_api_reference for what you need. {why}."
         )),
     }
     if left > 0 {

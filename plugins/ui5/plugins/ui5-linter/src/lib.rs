@@ -12,22 +12,22 @@ use std::path::Path;
 use ui5::{Detail, detail, project};
 use ui5_lint_context::Details;
 
-/// Finds problems in a UI5 project, such as deprecated API, and can fix some. Run it again after each change. Answers the findings by file, with rule, line and how to mend them.
+/// Finds problems in a UI5 project, such as deprecated API, and can fix some. Run it again after each change. Lists the findings by file, with rule, line and advice.
 #[arguments]
 struct Lint {
-    /// Absolute path of the project: the folder with `package.json` and `ui5.yaml`.
+    /// Absolute path of the project's folder, or of anything in it.
     #[path(directory, read, nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     #[path(directory, write, when = "fix", nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     project_dir: String,
-    /// Correct in the files what can be corrected. The answer has the findings that remain.
+    /// Fix in the files what the linter can fix. The answer has the findings that remain.
     #[serde(default)]
     fix: bool,
-    /// Files or patterns to lint. Left out: all files.
+    /// Files or patterns to lint. Default: all files.
     file_patterns: Option<Vec<String>>,
-    /// Whether the answer has API reference and documentation beside the findings. Once for a project is enough.
+    /// Whether to add rules, documentation and API to the findings. One such answer per project is enough.
     #[serde(default = "yes")]
     provide_context_information: bool,
-    /// 'brief', the default: under 2,000 tokens, the most severe findings first. 'full': up to 40,000 bytes of findings, and the texts of the context.
+    /// 'brief': under 2,000 tokens, with the most severe findings. 'full': more findings, and texts of documentation. Default: 'brief', unless the operator set 'full'.
     detail: Option<Detail>,
     /// Number of findings to skip: see the previous answer.
     #[serde(default)]
@@ -51,7 +51,7 @@ struct Findings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Context>")]
     context_information: Option<Value>,
-    /// What this answer leaves out, and how to get it
+    /// Remarks about the answer, such as what it leaves out and how to get that
     #[serde(skip_serializing_if = "Option::is_none")]
     remark: Option<String>,
 }
@@ -85,7 +85,7 @@ struct Context {
     rule_descriptions: Vec<RuleDescription>,
     /// For problems the linter can't fix automatically, "fix hint" documents may be provided as guidance for manually resolving them.
     migration_guides: Vec<Document>,
-    /// Short extracts from the UI5 API reference for the APIs mentioned in the linter report
+    /// Short extracts from the UI5 API reference for the APIs mentioned in the linter report. Empty in brief answers
     api_references: Vec<Value>,
     /// Relevant pages in the UI5 documentation that may help to understand the findings and how to resolve them best.
     documentation_resources: Vec<Document>,
@@ -151,12 +151,12 @@ plugin! {
     resources: pages::Pages,
     wants: [
         Want::process(linter::COMMAND, "to run the UI5 linter, which is written in JavaScript"),
-        Want::directory("$data-dir", "to look up the API that findings are about").optional(),
+        Want::directory("$data-dir", "to look up the API that the findings mention").optional(),
         Want::settings("data-dir", "the absolute path of the UI5 data directory, which get_api_reference fills"),
-        Want::settings(ui5::embedded::SETTING, "anything, for clients that cannot show resources: answers are texts then"),
-        Want::settings(detail::SETTING, "full, for answers in full to calls that do not say how detailed; brief otherwise"),
-        Want::settings("findings-bytes", "how many bytes of findings a full answer may hold; 40000 otherwise"),
-        Want::settings("api-bytes", "how many bytes of API references a full answer may hold; 24000 otherwise"),
+        Want::settings(ui5::embedded::SETTING, "set to any text: answers have texts instead of resources, for clients that cannot show resources"),
+        Want::settings(detail::SETTING, "`full`: calls without `detail` get full answers; `brief` or unset: they get brief answers"),
+        Want::settings("findings-bytes", "maximum number of bytes of findings in a full answer; default: 40000"),
+        Want::settings("api-bytes", "maximum number of bytes of API references in a full answer; default: 24000"),
     ],
 }
 

@@ -100,7 +100,7 @@ pub fn lint(
             Err(error.unwrap_or_else(|| "The UI5 linter gave no answer".to_owned()))
         }
         Err(Error::NotFound(program)) => Err(format!(
-            "The UI5 linter needs `{program}`, which is not on this machine: install Node.js 20 or newer"
+            "The UI5 linter needs `{program}`, which is not on this machine: install Node.js 20.11 or newer"
         )),
         Err(Error::Denied) => Err(format!(
             "The UI5 linter may not be run here: the operator has not granted the command `{COMMAND}`"
@@ -113,16 +113,14 @@ fn write(directory: &Path, fixes: Vec<Fixed>) -> Result<(), String> {
     let add = |changes: changes::Changes, Fixed { path, sha256, contents }| {
         changes.replace_version(directory.join(path), &sha256, contents)
     };
-    fixes
-        .into_iter()
-        .fold(changes::new(), add)
-        .apply()
-        .map_err(|error| format!("Nothing was fixed, as not all files could be written: {error}"))
+    fixes.into_iter().fold(changes::new(), add).apply().map_err(|error| {
+        format!("Nothing was fixed, because not all files could be written: {error}")
+    })
 }
 
 fn missing(directory: &str) -> String {
     format!(
-        "There is no UI5 linter, neither in {directory} nor on this machine. Install it with \
+        "There is no UI5 linter: it is installed neither in {directory} nor globally. Install it with \
          `npm install --save-dev @ui5/linter` in the project, or with `npm install --global @ui5/linter`"
     )
 }

@@ -13,7 +13,7 @@ impl Resources for Pages {
     fn fixed() -> Vec<Resource> {
         let guides = all_guides().map(|guide| {
             described(&guide.uri, &guide)
-                .description("What to do where the UI5 linter cannot repair it.")
+                .description("How to fix findings of one kind that the UI5 linter cannot fix.")
         });
         let pages = page_ids().filter_map(|id| Some((id, page(id)?))).map(|(id, page)| {
             described(&format!("{DOCUMENTATION}{id}"), &page)

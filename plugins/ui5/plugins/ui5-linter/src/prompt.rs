@@ -16,7 +16,7 @@ const PATTERNS: [&str; 5] = [
 pub struct Fix {
     /// The root directory of the UI5 project, as an absolute path.
     project_dir: String,
-    /// Which files, as patterns with commas between: `webapp/controller/**`. All files otherwise.
+    /// The files to fix, as patterns with commas between them, such as `webapp/controller/**`. Default: all files.
     file_patterns: Option<String>,
 }
 
@@ -31,7 +31,9 @@ impl Prompt for Fix {
             patterns.split(',').map(str::trim).filter(|pattern| !pattern.is_empty()).collect();
         let which = match patterns.is_empty() {
             true => String::new(),
-            false => format!(" Always with `filePatterns` {}.", json!(patterns)),
+            false => {
+                format!(" Always call `run_ui5_linter` with `filePatterns` {}.", json!(patterns))
+            }
         };
         Ok(Messages::new().user(format!(
             "Fix what the UI5 linter finds in the UI5 project {project}, until it finds nothing that can be \
@@ -43,10 +45,10 @@ impl Prompt for Fix {
 3. Look for uncommitted changes. If there are any, ask the user before you go \
              on. If not, call `run_ui5_linter` with `fix`, which corrects what can be corrected by a machine, and \
              look at what it has changed.
-4. Fix the rest by hand: errors before warnings, and the findings of one rule together. Read the migration \
-             guides and documentation pages first that the answer names (`detail` `full` has their texts), and \
-             ask `get_api_reference` for what replaces an API rather than guess. What the application does stays as it is.
-5. Do not silence a finding with a comment or in a configuration, unless the user agrees to that one.
+4. Fix the rest by hand: errors before warnings, and the findings of one rule together. First read the \
+             migration guides and documentation pages that the answer names (`detail` `full` has their texts), and \
+             ask `get_api_reference` what replaces an API instead of guessing. Do not change what the application does.
+5. Do not silence a finding with a comment or in a configuration, unless the user agrees for this finding.
 6. Call `run_ui5_linter` again, with `provideContextInformation` false, and repeat steps 4 to 6 until \
              nothing is left but what you cannot fix. After changes to a manifest.json, call \
              `run_manifest_validation`.

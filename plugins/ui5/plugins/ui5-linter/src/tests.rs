@@ -128,7 +128,7 @@ fn a_brief_answer_names_rules_documents_and_api() {
         "webapp/a.js\n  1:1 error no-such-rule-yet: Something is wrong (Do not use it.",
         "  2:1 warning no-globals: Something is wrong\n",
         "no-globals: ",
-        "To read, with `detail` `full`: ",
+        "`detail` `full` also has these texts: ",
     ] {
         assert!(text.contains(expected), "{expected} in {text}");
     }

@@ -27,13 +27,13 @@ const BRIEF_SUMMARY_BYTES: usize = 1_400;
 /// structured content.
 const BRIEF_ERRORS_BYTES: usize = detail::BRIEF / 2 - BRIEF_SUMMARY_BYTES - 600;
 
-/// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it; `summary` names the root causes in plain words. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
+/// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists what is wrong with it; `summary` names the root causes in plain words. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
 #[arguments]
 struct Validate {
     /// Absolute path of the manifest.json file to validate.
     #[path(file, read)]
     manifest_path: String,
-    /// 'brief' lists the root causes, and of many errors the first. 'full' lists up to 5,000 errors. The default is 'brief'.
+    /// 'brief': the root causes and the first errors. 'full': up to 5,000 errors. Default: 'brief', unless the operator set 'full'.
     detail: Option<Detail>,
 }
 
@@ -203,14 +203,14 @@ plugin! {
         Want::http(
             "raw.githubusercontent.com",
             "GET",
-            "to fetch the schemas of manifest versions it does not carry, from UI5/manifest",
+            "to fetch schemas that the plugin does not contain, from UI5/manifest",
         ),
-        Want::http("$schema-source", "GET", "to fetch schemas from the mirror set instead").optional(),
-        Want::directory("$schema-source", "to read schemas from the directory set instead").optional(),
+        Want::http("$schema-source", "GET", "to fetch schemas from the configured mirror instead").optional(),
+        Want::directory("$schema-source", "to read schemas from the configured directory instead").optional(),
         Want::directory("$schema-dir", "to read schemas that were brought from elsewhere").optional(),
-        Want::settings(detail::SETTING, "full, for up to 5,000 errors to calls that do not say how detailed; brief otherwise"),
+        Want::settings(detail::SETTING, "`full`: calls without `detail` get up to 5,000 errors; `brief` or unset: they get the first errors"),
         Want::settings("schema-dir", "the absolute path of the folder with schemas that were brought from elsewhere: v<version>/schema.json"),
-        Want::settings("schema-source", "the address of a mirror, or an absolute directory, to get schemas from"),
+        Want::settings("schema-source", "the URL of a mirror, or the absolute path of a directory, from which schemas are taken"),
         Want::cache(16 * 1024 * 1024, "to keep the schemas it has fetched"),
     ],
 }

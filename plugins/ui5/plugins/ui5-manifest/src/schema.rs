@@ -34,8 +34,8 @@ impl StandIn {
             format!("the nearest newer one: what {name} added counts as valid")
         } else {
             format!(
-                "the nearest older one: what {version} added counts as an error, and what it removed does \
-                 not"
+                "the nearest older one: what {version} added counts as an error, and what {version} removed \
+                 counts as valid"
             )
         };
         format!(

@@ -69,8 +69,8 @@ fn download(source: &str, place: &str) -> Result<Vec<u8>, String> {
 
 fn advice() -> String {
     format!(
-        ". Without that address, ask the operator to set `{SETTING}` of this plugin to a mirror of it, \
-         or to a directory that holds v<version>/schema.json"
+        ". If that address cannot be reached, ask the operator to set `{SETTING}` of this plugin to a \
+         mirror, or to a directory that holds v<version>/schema.json"
     )
 }
 

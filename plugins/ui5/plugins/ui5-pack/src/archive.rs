@@ -122,7 +122,11 @@ fn read_entries(
         let is_expected = entry.header().entry_type().is_file()
             && *entry.path_bytes() == *name.as_bytes()
             && bytes.is_none_or(|bytes| entry.size() == bytes);
-        if is_expected { Ok(entry) } else { Err(format!("{name} is not where it should be")) }
+        if is_expected {
+            Ok(entry)
+        } else {
+            Err(format!("{name} is not at its place, or has another size than listed"))
+        }
     };
     let mut list = Vec::new();
     next(CONTENTS, None)?.take(MAX_CONTENTS).read_to_end(&mut list).map_err(unread)?;

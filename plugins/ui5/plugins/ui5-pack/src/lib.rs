@@ -22,14 +22,14 @@ const DATA_SETTING: &str = "data-dir";
 /// The setting with the URL of the repository of manifest schemas.
 const SCHEMAS_SETTING: &str = "schemas-url";
 
-/// Packs the UI5 data that the tools need without a network into one file: the API reference of a release, the manifest schemas, and the lists of versions
+/// Makes one file with the UI5 data that the tools need on a machine without a network: the API reference of a release, the manifest schemas, and the lists of versions
 #[arguments]
 struct Pack {
     /// The framework to pack the API reference of
     framework: Framework,
-    /// `1.136` for its newest patch, `1.136.5`, or `latest`
+    /// The version: `1.136` (its newest patch), `1.136.5`, or `latest`
     version: String,
-    /// The file to write. A file that is there is replaced.
+    /// The file to write. An existing file is replaced.
     #[path(file, create)]
     out: String,
     /// Leave the manifest schemas out
@@ -67,7 +67,7 @@ impl Tool for Pack {
     }
 }
 
-/// Unpacks a file of `pack_ui5_data` into the UI5 data directory, where the UI5 tools look. Nothing is written before the whole file was checked.
+/// Unpacks a file of `pack_ui5_data` into the UI5 data directory, where the UI5 tools look. No data is moved to its place before the whole file has been checked.
 #[arguments]
 struct Unpack {
     /// The file to unpack
@@ -135,10 +135,10 @@ plugin! {
         Want::http("ui5.sap.com", "GET", "to fetch the API reference of SAPUI5"),
         Want::http("sdk.openui5.org", "GET", "to fetch the API reference of OpenUI5"),
         Want::http("raw.githubusercontent.com", "GET", "to fetch the manifest schemas"),
-        Want::http("$cdn-url", "GET", "to fetch the API reference from the mirror set instead").optional(),
-        Want::http("$schemas-url", "GET", "to fetch the manifest schemas from the mirror set instead").optional(),
+        Want::http("$cdn-url", "GET", "to fetch the API reference from the configured mirror instead").optional(),
+        Want::http("$schemas-url", "GET", "to fetch the manifest schemas from the configured mirror instead").optional(),
         Want::writable_directory("$data-dir", "to unpack into the UI5 data directory"),
-        Want::settings(DATA_SETTING, "the absolute path of the UI5 data directory: /home/me/.ui5"),
+        Want::settings(DATA_SETTING, "the absolute path of the UI5 data directory, such as /home/me/.ui5"),
         Want::settings("cdn-url", "the URL of a mirror of both CDNs"),
         Want::settings(SCHEMAS_SETTING, "the URL of a mirror of the repository of manifest schemas"),
     ],

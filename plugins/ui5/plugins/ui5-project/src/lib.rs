@@ -29,7 +29,7 @@ struct VersionList {
     #[serde(skip_serializing_if = "Map::is_empty")]
     #[schemars(with = "Option<BTreeMap<String, Dates>>")]
     maintenance: Map<String, Value>,
-    /// Source and age of the answer, if it is not from the UI5 CDN.
+    /// Source and age of the data, if they were not fetched from the UI5 CDN in the last six hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -48,7 +48,7 @@ struct Dates {
     /// Until when there are bug fixes.
     #[serde(skip_serializing_if = "Option::is_none")]
     end_of_maintenance: Option<String>,
-    /// Until when the CDN has it.
+    /// Until when the CDN serves the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     end_of_cloud_provisioning: Option<String>,
 }
@@ -100,7 +100,7 @@ struct Info {
     framework_libraries: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     version_info: Option<Standing>,
-    /// Age of the version information, if it is not from the UI5 CDN.
+    /// Source and age of the version information, if it was not fetched from the UI5 CDN in the last six hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -159,18 +159,18 @@ fn standing(project: &Project) -> Result<Option<(Standing, Option<String>)>, Str
 plugin! {
     name: "ui5-project",
     title: "UI5 projects and versions",
-    description: "Describes a UI5 project and the maintenance of its UI5 version; without a network, as of the date of a bundled table.",
+    description: "Describes a UI5 project and the maintenance of its UI5 version; without a network, from an earlier list or a bundled table.",
     tools: [ProjectInfo, VersionInfo],
     prompts: [prompt::Upgrade],
     wants: [
         Want::http("ui5.sap.com", "GET", "to fetch the list of SAPUI5 versions"),
         Want::http("sdk.openui5.org", "GET", "to fetch the list of OpenUI5 versions"),
-        Want::http("$cdn-url", "GET", "to fetch them from the mirror set instead").optional(),
+        Want::http("$cdn-url", "GET", "to fetch the lists from the configured mirror instead").optional(),
         Want::directory("$versions-dir", "to read lists of versions that were brought from elsewhere")
             .optional(),
         Want::settings("versions-dir", "the absolute path of the folder with lists of versions that were brought from elsewhere"),
         Want::settings("cdn-url", "the address of a mirror of both CDNs"),
-        Want::cache(4 * 1024 * 1024, "to ask for them once in a few hours only"),
+        Want::cache(4 * 1024 * 1024, "to fetch the lists at most once in six hours"),
     ],
 }
 

@@ -11,9 +11,9 @@ use ui5::{
 pub struct Upgrade {
     /// The root directory of the UI5 project, as an absolute path.
     project_dir: String,
-    /// OpenUI5 or SAPUI5: what the project uses otherwise.
+    /// OpenUI5 or SAPUI5. Default: the framework of the project.
     framework: Option<String>,
-    /// The version to upgrade to, such as 1.136.5, or `lts` for the newest with long-term maintenance; the latest otherwise.
+    /// The version to upgrade to, such as 1.136.5, or `lts` for the newest with long-term maintenance. Default: the latest.
     version: Option<String>,
 }
 
@@ -38,11 +38,11 @@ impl Prompt for Upgrade {
              `ui5 use {named}@VERSION`, if the UI5 CLI is there), the types in `package.json` \
              (`@openui5/types` or `@sapui5/types`), pages that load UI5 from a CDN, and \
              `sap.ui5/dependencies/minUI5Version` in manifest.json, if the application is to need the new version.
-4. Raise `_version` in manifest.json to what belongs to the new version, only as far as `minUI5Version` allows, \
-             and call `run_manifest_validation`.
-5. Call `run_ui5_linter`: its findings name deprecated API, themes and libraries. Replace what the \
-             old version needed; ask `get_api_reference`, which answers for the project's own version, so from \
-             now on for the new one.
+4. Raise `_version` in manifest.json to the manifest version of the new UI5 version, but no further than \
+             `minUI5Version` allows, and call `run_manifest_validation`.
+5. Call `run_ui5_linter`: its findings name deprecated API, themes and libraries. Replace these. Ask \
+             `get_api_reference` for replacements: it answers for the version that the project names, which is \
+             now the new one.
 6. If many minor versions lie between the old one and the new one, go in steps over versions with long-term \
              maintenance, and test after each.
 7. Build, run the tests, start the application and look at it. Report what changed, what the user should look \

@@ -23,19 +23,19 @@ const WEB_COMPONENTS: &[u8] =
 /// those in the file: they are known without reading the symbols, and close to the sizes in the result.
 const PAGE: (usize, u32) = (64, 160_000);
 
-/// Shows the API reference of a UI5 class, control, module or member: constructor, properties, events, methods, in the project's version of UI5.
+/// Shows the API reference of a UI5 class, control, module or member (properties, events, methods), in the project's UI5 version or the nearest one.
 #[arguments]
 pub struct GetApiReference {
-    /// Absolute path of the project, whose configuration names the version of UI5.
+    /// Absolute path of the project, which determines the UI5 version.
     #[path(directory, read, nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     project_dir: String,
-    /// A module or symbol: 'sap.m.Button', 'sap/ui/core/Core', 'sap.m.Button#text'. Of UI5 Web Components: 'ui5-button', 'ui5-button#design'.
+    /// A module or symbol: 'sap.m.Button', 'sap/ui/core/Core', 'sap.m.Button#text'. Web components: 'ui5-button', 'ui5-button#design'.
     #[schemars(regex(pattern = r#"^[^<>"'()]+$"#))]
     query: String,
-    /// Which page of a long answer. The first is 1.
+    /// Page of a long answer, from 1.
     #[schemars(range(min = 1, max = 10_000))]
     page: Option<u32>,
-    /// 'brief', the default, lists the members of a large class and the symbols of a module. 'full' shows all.
+    /// 'brief' lists members of large classes and symbols of large modules. 'full' shows all. Default: 'brief', unless the operator set 'full'.
     detail: Option<Detail>,
 }
 
@@ -118,7 +118,7 @@ fn with_near(reply: Reply, reference: &mut Reference, query: &str) -> Reply {
     if near.is_empty() {
         reply
     } else {
-        reply.text(format!("If a UI5 control is meant: {}.", near.join(", ")))
+        reply.text(format!("UI5 symbols with a similar name: {}.", near.join(", ")))
     }
 }
 
@@ -194,14 +194,14 @@ fn listing(
         Detail::Brief | Detail::Full => page_of(reference, module, symbols, page)?,
     };
     if page > count {
-        return Err(format!("There is no page {page}: the answer has {count}"));
+        return Err(format!("There is no page {page}: the last one is {count}"));
     }
     let reply = shown.into_iter().fold(Reply::new(), |reply, symbol| symbol.embed(reply));
     if count == 1 {
         return Ok(reply);
     }
     let more = if page < count {
-        format!(" Call again with `page` {} for more, or name a symbol of it.", page + 1)
+        format!(" Call again with `page` {} for more, or name a symbol of the module.", page + 1)
     } else {
         String::new()
     };
@@ -211,19 +211,19 @@ fn listing(
 plugin! {
     name: "ui5-reference",
     title: "UI5 API reference",
-    description: "Looks up symbols of the UI5 API in the version that a project uses, or without a network in a bundled version. Also looks up UI5 Web Components.",
+    description: "Looks up symbols of the UI5 API in the version that a project uses or, without a network, in an earlier download or a bundled version. Also looks up UI5 Web Components.",
     tools: [GetApiReference],
     resources: pages::Pages,
     wants: [
         Want::http("ui5.sap.com", "GET", "to fetch the API reference of SAPUI5"),
         Want::http("sdk.openui5.org", "GET", "to fetch the API reference of OpenUI5"),
-        Want::http("$cdn-url", "GET", "to fetch it from the mirror set instead").optional(),
-        Want::writable_directory("$data-dir", "to keep the API reference it has fetched, beside that of the UI5 MCP server"),
-        Want::settings("data-dir", "the absolute path of the UI5 data directory, which the UI5 tools share: /home/me/.ui5"),
-        Want::settings(ui5::embedded::SETTING, "anything, for clients that cannot show resources: answers are texts then"),
-        Want::settings(detail::SETTING, "full, for answers in full to calls that do not say how detailed; brief otherwise"),
+        Want::http("$cdn-url", "GET", "to fetch the API reference from the configured mirror instead").optional(),
+        Want::writable_directory("$data-dir", "to store fetched API references, in the layout of the UI5 MCP server"),
+        Want::settings("data-dir", "the absolute path of the UI5 data directory, which the UI5 tools share, such as /home/me/.ui5"),
+        Want::settings(ui5::embedded::SETTING, "set to any text: answers have texts instead of resources, for clients that cannot show resources"),
+        Want::settings(detail::SETTING, "`full`: calls without `detail` get full answers; `brief` or unset: they get brief answers"),
         Want::settings("cdn-url", "the address of a mirror of both CDNs"),
-        Want::cache(1024 * 1024, "to remember that a CDN does not answer"),
+        Want::cache(1024 * 1024, "to remember for a minute that a CDN does not answer"),
     ],
 }
 

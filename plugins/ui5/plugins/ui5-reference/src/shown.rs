@@ -88,7 +88,7 @@ pub fn shown_contents(
     let wanted = page.checked_sub(1).and_then(|before| usize::try_from(before).ok());
     let shown = wanted.and_then(|at| pages.into_iter().nth(at)).map(|mut page| {
         let uri = uri(&page, release.framework, &release.version);
-        let hint = "The names alone. Ask for a symbol by its name, or with `detail` `full` for everything.";
+        let hint = "These are only the names. Ask for a symbol by its name, or with `detail` `full` for everything.";
         page.insert("_summaryInfo".to_owned(), hint.into());
         Shown { uri, text: Value::Object(page).to_string() }
     });

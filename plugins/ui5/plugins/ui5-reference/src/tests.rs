@@ -85,8 +85,10 @@ fn a_large_module_has_pages() {
         let found = resources(&reply);
         assert_eq!(found.len(), count);
         names.extend(found.into_iter().map(|(_, value)| value["name"].to_string()));
-        let more =
-            format!(" Call again with `page` {} for more, or name a symbol of it.", number + 1);
+        let more = format!(
+            " Call again with `page` {} for more, or name a symbol of the module.",
+            number + 1
+        );
         let more = if number < 3 { more.as_str() } else { "" };
         let expected = format!("Page {number} of 3: my/lib/library has 130 symbols.{more}");
         assert_eq!(reply.as_text(), expected);
@@ -96,7 +98,7 @@ fn a_large_module_has_pages() {
     assert_eq!(names.len(), 130);
     assert_eq!(resources(&page(None).expect("it is there")).len(), 64);
     let failure = page(Some(4)).expect_err("it is not there");
-    assert_eq!(failure.to_string(), "There is no page 4: the answer has 3");
+    assert_eq!(failure.to_string(), "There is no page 4: the last one is 3");
 }
 
 #[test]
@@ -298,7 +300,8 @@ fn web_components_are_found_and_labelled() {
     for query in ["Button", "Button#design"] {
         let reply = ask(&rehearsal, &project, query).expect("there is a component");
         let text = reply.as_text();
-        let meant = text.lines().find_map(|line| line.strip_prefix("If a UI5 control is meant: "));
+        let meant =
+            text.lines().find_map(|line| line.strip_prefix("UI5 symbols with a similar name: "));
         let meant: Vec<&str> =
             meant.unwrap_or_default().trim_end_matches('.').split(", ").collect();
         assert!(meant.contains(&"sap.m.Button"), "{text}");

@@ -12,9 +12,9 @@ use ui5::{Detail, detail, guide};
 /// Gets the guidelines for the conversion of UI5 (SAPUI5 or OpenUI5) applications, controls and tests from JavaScript to TypeScript. This tool MUST be called once before such a conversion, whether of a whole project or of single files, and the guidelines MUST be followed: they name the setup, the dependencies with their versions, and the pitfalls that are particular to UI5.
 #[arguments]
 struct Guidelines {
-    /// A section with its code: its number or its heading, as the brief answer shows them.
+    /// Number or heading of one section, instead of the whole guide.
     section: Option<String>,
-    /// 'brief' answers in under 2,000 tokens, without code. 'full' is the whole guide. The default is 'brief'.
+    /// 'brief': about 2,000 tokens at most, if need be without code. 'full': all. Default: 'brief', unless the operator set 'full'.
     detail: Option<Detail>,
 }
 
@@ -46,7 +46,7 @@ impl Resources for Texts {
         vec![
             Resource::new(URI, "ui5-typescript-guidelines")
                 .title("From JavaScript to TypeScript in UI5")
-                .description("What get_typescript_conversion_guidelines answers.")
+                .description("The whole guide of get_typescript_conversion_guidelines.")
                 .mime_type("text/markdown"),
         ]
     }
@@ -67,9 +67,9 @@ plugin! {
     prompts: [prompt::Convert],
     resources: Texts,
     wants: [
-        Want::settings(detail::SETTING, "full, for the whole guide to calls that do not say how detailed; brief otherwise"),
-        Want::process(latest::COMMAND, "to ask npm for the newest versions of what the guide recommends"),
-        Want::cache(100_000, "to ask once a day only"),
+        Want::settings(detail::SETTING, "`full`: calls without `detail` get the whole guide; `brief` or unset: they get the brief version"),
+        Want::process(latest::COMMAND, "to ask npm for the newest versions of the packages that the guide recommends"),
+        Want::cache(100_000, "to ask npm only once a day"),
     ],
 }
 

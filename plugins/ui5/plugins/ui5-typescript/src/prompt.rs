@@ -15,12 +15,12 @@ const SCOPES: [&str; 6] = [
     "the setup alone, so that JavaScript and TypeScript can stand side by side",
 ];
 
-/// Converts a UI5 project from JavaScript to TypeScript, step by step, so that it works after each of them.
+/// Converts a UI5 project from JavaScript to TypeScript, step by step, so that the project works after each step.
 #[arguments]
 pub struct Convert {
     /// The root directory of the UI5 project, as an absolute path.
     project_dir: String,
-    /// What to convert, in your own words; the whole project otherwise.
+    /// What to convert, in your own words. Default: the whole project.
     scope: Option<String>,
 }
 
@@ -39,15 +39,15 @@ impl Prompt for Convert {
 1. Call `get_typescript_conversion_guidelines` and keep to what it says, also to the order of the work.
 2. Call `get_project_info` for that directory, and look at `package.json`, `ui5.yaml` and `tsconfig.json`, \
              if there is one: something may have been converted before.
-3. Note what works now: start the build, the tests and `run_ui5_linter`. What fails before the conversion \
-             is not to be repaired in the same step; say it.
-4. Set up what is missing, then convert file by file, those first that no other file needs. Rename a file \
-             so that its history stays. Comments and behaviour stay as they are.
-5. Give things the types that UI5 declares; ask `get_api_reference` rather than guess. No `any` and no \
+3. Note what works now: start the build, the tests and `run_ui5_linter`. Report what fails already, but do \
+             not repair it in the same step as the conversion.
+4. Set up what is missing, then convert file by file. Begin with the files on which no other file \
+             depends. Rename each file so that its history is kept. Do not change comments or behaviour.
+5. Use the types that UI5 declares: ask `get_api_reference` instead of guessing. No `any` and no \
              `@ts-ignore` without a comment that says why.
 6. After each group of files: compile without errors, and run the tests.
-7. At the end, `run_ui5_linter` finds nothing that it did not find before, the build works, and the tests \
-             pass. Report what was converted, what was left, and what the user has to decide."
+7. At the end, `run_ui5_linter` must find nothing new, the build must work, and the tests must pass. \
+             Report what was converted, what was left, and what the user has to decide."
         )))
     }
 

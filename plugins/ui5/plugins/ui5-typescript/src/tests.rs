@@ -84,7 +84,7 @@ fn the_dependencies_are_valid_json_and_have_versions() {
 
 #[test]
 fn the_table_is_named_with_its_date() {
-    assert!(answer().contains(&format!("the newest of {}", table())));
+    assert!(answer().contains(&format!("from a table of {}", table())));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn newest_versions_are_used_if_they_fit() {
     assert_eq!(choice.versions["@ui5/cli"], "5.1.0");
     assert_eq!(choice.versions["typescript"], "6.0.3");
     assert_eq!(choice.versions["ui5-tooling-transpile"], "3.13.0");
-    assert!(choice.note.starts_with("The versions are the newest that the registry has."));
+    assert!(choice.note.starts_with("The versions are the newest that the registry has, "));
     assert!(choice.note.contains("`typescript` has to be below 6.1.0"), "{}", choice.note);
     assert!(choice.note.contains("`ui5-tooling-transpile`"), "{}", choice.note);
     assert!(!choice.note.contains("`@ui5/cli`"), "{}", choice.note);

@@ -64,17 +64,17 @@ pub fn choose(latest: impl Fn(&str) -> Option<String>, source: &str) -> Choice {
     }
     let mut note = if from_table.len() == versions.len() {
         format!(
-            "The versions are the newest of {}, from a table that comes with this tool, as {source} could \
-             not be asked; `npm view PACKAGE version` tells whether there are newer ones.",
+            "The versions are from a table of {} that comes with this tool, because {source} could not be \
+             asked. `npm view PACKAGE version` shows the newest version of a package.",
             table.date
         )
     } else {
-        format!("The versions are the newest that {source} has.")
+        format!("The versions are the newest that {source} has, unless stated otherwise.")
     };
     if !from_table.is_empty() && from_table.len() < versions.len() {
         let from_table = from_table.join(", ");
         note.push_str(&format!(
-            " It does not list {from_table}: these versions are from a table of {}.",
+            " {source} gave no usable version of {from_table}: their versions are from a table of {}.",
             table.date
         ));
     }

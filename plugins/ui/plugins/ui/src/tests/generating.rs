@@ -138,7 +138,7 @@ fn refine_generates_a_view_and_reports_it() {
             && asked.contains("TOOL NAME: get_forecast"),
         "{asked}"
     );
-    assert!(!asked.contains("What it last answered"));
+    assert!(!asked.contains("The last answer of the tool"));
 }
 
 #[test]

@@ -47,10 +47,10 @@ pub fn refine(
         "catalogue": spec::catalogue(),
     });
     Ok(format!(
-        "The view has not changed yet. Write a view specification for tool '{}' that does what `wishes` say, and call \
-         `_ui` with the action `apply` and the specification as `spec`. `spec` below is the stored specification (null: \
-         there is none), `catalogue` the JSON schema of specifications, `operator` what is asked of all views. Bind \
-         to what `outputSchema` declares.\n\n{told}",
+        "The view has not changed yet. Write a view specification for tool '{}' with the changes in `wishes`, and call \
+         `_ui` with the action `apply` and the specification as `spec`. In the JSON below, `spec` is the stored \
+         specification (null: there is none), `catalogue` is the JSON Schema of specifications, and `operator` is what \
+         the operator asks of all views. Bind to what `outputSchema` declares.\n\n{told}",
         tool.name
     ))
 }

@@ -141,13 +141,13 @@ fn the_note_names_the_rest_and_how_to_get_it() {
     let part = within_budget(large(), Details::Once, 20_000, 0);
     let note = part.note.expect("something is left");
     let next = part.next.expect("there is more");
-    assert!(note.starts_with(&format!("Shown are the findings 1 to {next} of 1560, ")), "{note}");
+    assert!(note.starts_with(&format!("Findings 1 to {next} of 1560 are shown, ")), "{note}");
     assert!(note.contains("59 warnings in "), "{note}");
     assert!(note.contains("h (899)") && note.contains("w (59)"), "{note}");
     assert!(note.contains("filePatterns, such as [\"webapp/huge.js\","), "{note}");
     assert!(note.ends_with(&format!("go on at offset {next}.")), "{note}");
     let last = parts(&large(), 20_000).pop().expect("there are some");
-    assert!(last.note.is_some_and(|note| note.ends_with("None are left.")));
+    assert!(last.note.is_some_and(|note| note.ends_with("These are the last ones.")));
     let past = within_budget(large(), Details::Once, 20_000, 5_000);
     assert_eq!((past.results.len(), past.next), (0, None));
     assert_eq!(

@@ -56,7 +56,7 @@ impl Lock {
             remove_stale(path);
             if begun.elapsed() >= patience || request.cancelled() {
                 return Err(format!(
-                    "another process has held the lock for {} seconds; try again, or delete {} if no process needs it",
+                    "waited {} seconds for a lock that another process holds; try again, or delete {} if no process uses it",
                     begun.elapsed().as_secs(),
                     path.display()
                 ));
@@ -123,7 +123,7 @@ mod tests {
         let wait = Duration::from_millis(1);
         let failure = Lock::take_within(&path, wait, &request, || false).expect_err("it is held");
         assert!(
-            failure.starts_with("another process has held the lock for 0 seconds"),
+            failure.starts_with("waited 0 seconds for a lock that another process holds"),
             "{failure}"
         );
         assert!(Lock::take(&path, &request, || true).expect("it is done").is_none());

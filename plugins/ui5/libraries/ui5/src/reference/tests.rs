@@ -184,7 +184,7 @@ fn without_a_network_the_nearest_release_answers() {
         why.expect("there is none"),
         "Failed to fetch resource from CDN. Error: denied by the host for URL: \
          https://ui5.sap.com/1.120.30/resources/sap-ui-version.json. Where there is no network, \
-         `portcullis call pack_ui5_data` and `portcullis call unpack_ui5_data` transfer it from a machine with network access"
+         `portcullis call pack_ui5_data` and `portcullis call unpack_ui5_data` transfer the API reference from a machine with network access"
     );
     let sent = rehearsal.sent().len();
     open(&rehearsal, &directory, "1.152.0").expect("there is one");

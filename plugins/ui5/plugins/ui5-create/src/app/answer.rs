@@ -98,8 +98,8 @@ impl<'a> Answer<'a> {
         match (service, columns) {
             (None, _) => String::new(),
             (Some(_), None) => format!(
-                "An OData {} model was set up, but no UI for displaying data was created, as no entity \
-                 set was specified.",
+                "The app has an OData {} model, but no UI for displaying data, as no entity set was \
+                 specified.",
                 self.app.odata_version.name()
             ),
             (Some(_), Some(columns)) if columns.properties.is_empty() => {

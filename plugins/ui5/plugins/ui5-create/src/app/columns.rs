@@ -95,7 +95,7 @@ pub fn plan(
         });
         if !unknown.is_empty() {
             planned.notes.push(format!(
-                "Left out, since '{set}' has no such properties that a table can show: {}.",
+                "Left out, since '{set}' has no properties of these names that a table can show: {}.",
                 unknown.join(", ")
             ));
         }

@@ -15,8 +15,8 @@ impl Namespace {
             || !text.chars().all(is_plain)
         {
             return Err(format!(
-                "The namespace '{}' is not valid. Only alphanumeric characters, underscores and dots \
-                 are allowed.",
+                "The namespace '{}' is not valid. Only lower-case letters, digits, underscores and dots \
+                 are allowed, and the first character must be a letter or a digit.",
                 text.escape_debug()
             ));
         }

@@ -150,13 +150,16 @@ fn the_metadata_of_the_service_decide_the_columns() {
     };
     let chosen = data("a", Some("Books"), &["title", "none", "title"]).expect("it is there");
     assert!(chosen.contains("the entity set 'Books': title.\n"), "{chosen}");
-    assert!(chosen.contains("no such properties that a table can show: none.\n"), "{chosen}");
+    assert!(
+        chosen.contains("no properties of these names that a table can show: none.\n"),
+        "{chosen}"
+    );
     let view = folder.read("a/webapp/view/Main.view.xml");
     assert_eq!(view.matches("<table:Column>").count(), 1);
     let first = data("b", Some("Books"), &[]).expect("it is there");
     assert!(first.contains("the entity set 'Books': ID, title, c, d, e.\n"), "{first}");
     let model = data("c", None, &[]).expect("it is there");
-    assert!(model.contains("An OData V4 model was set up, but no UI"), "{model}");
+    assert!(model.contains("The app has an OData V4 model, but no UI"), "{model}");
     assert!(model.contains("The service has the entity sets Books.\n"), "{model}");
     let unknown = data("d", Some("Cooks"), &[]).expect_err("there is no such set");
     assert!(unknown.starts_with("The provided OData V4 entity set 'Cooks' does not exist in"));

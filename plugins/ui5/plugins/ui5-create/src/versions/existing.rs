@@ -52,8 +52,8 @@ pub fn check(
         ));
     }
     Ok(Some(format!(
-        "Whether {framework} {wanted} exists was not checked: it is newer than the list of versions that \
-         was used. {}",
+        "Whether {framework} {wanted} exists was not checked: the list of versions that was used may be too \
+         old to name it. {}",
         versions.note().unwrap_or_default()
     )))
 }
@@ -130,7 +130,7 @@ mod tests {
         let unlisted = checked("1.97.2", true).expect("it may exist").expect("it is said");
         assert!(unlisted.contains("does not name 1.97, which may be out of"), "{unlisted}");
         let offline = checked("1.999.0", false).expect("it may exist").expect("it is said");
-        assert!(offline.contains("newer than the list of versions"), "{offline}");
+        assert!(offline.contains("may be too old to name it"), "{offline}");
         assert!(offline.contains("From a table of 20"), "{offline}");
     }
 }

@@ -113,7 +113,7 @@ impl<'b> Pack<'b> {
         };
         let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if about.name.is_empty() || !about.name.chars().all(is_allowed) {
-            return Err("its name is not of lower case letters, digits and -");
+            return Err("its name has other characters than lower-case letters, digits and -");
         }
         let pack = Self { areas, about };
         if pack.section_count() > MAX_SECTIONS {

@@ -146,7 +146,7 @@ fn list_report(wanted: &AddPage, manifest: &Manifest) -> Result<PagePlan, String
         (&wanted.entity_set, &wanted.parent_page, &wanted.navigation_property)
     else {
         return Err(
-            "A list report needs an entitySet, and neither parentPage nor navigationProperty. \
+            "A list report needs an entitySet, and takes neither parentPage nor navigationProperty. \
                     Nothing was written."
                 .to_owned(),
         );
@@ -243,7 +243,7 @@ fn parent<'p>(wanted: &'p AddPage, pages: &'p [Page]) -> Result<ObjectPageStart<
         let found = pages.iter().find(|page| page.name == *name);
         return found.map(ObjectPageStart::Page).ok_or_else(|| {
             format!(
-                "The app has no page '{}', but: {}. Nothing was written.",
+                "The app has no page '{}'. Its pages are: {}. Nothing was written.",
                 name.escape_debug(),
                 names()
             )

@@ -215,8 +215,8 @@ fn the_answer_names_missing_checks_and_changes_of_format() {
     let more = json!({ "pageType": "ObjectPage", "entitySet": "Authors" });
     let answer = add(&folder, more).expect("it can be added");
     assert!(answer.contains("The names were not checked"), "{answer}");
-    assert!(answer.contains("No page navigates to it"), "{answer}");
-    assert!(answer.contains("was formatted in another way"), "{answer}");
+    assert!(answer.contains("No page navigates to the new page"), "{answer}");
+    assert!(answer.contains("does not keep the formatting"), "{answer}");
 }
 
 #[test]
