@@ -42,8 +42,8 @@ pub struct HttpConfig {
     pub connections: NonZeroU32,
     /// The most sessions at the same time, of both transports together.
     pub sessions: NonZeroU32,
-    /// The most sessions of one caller at the same time. Programs on this machine that need no token are not bound by
-    /// it. Default: half of `sessions`.
+    /// The most sessions of one caller at the same time. Programs on this machine that need no token have no such
+    /// bound. Default: half of `sessions`.
     pub sessions_per_principal: Option<NonZeroU32>,
     /// The time without a message after which a session of streamable HTTP ends, in milliseconds. A session of HTTP+SSE
     /// ends with its stream.
