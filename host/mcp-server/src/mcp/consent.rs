@@ -27,14 +27,14 @@ pub fn answer_without_asking(
     let short = portcullis_sanitize::line(subject, 200);
     if grant.as_ref().is_some_and(|grant| grant.agrees(kind, subject)) {
         tracing::info!(
-            "the operator agreed in the configuration that `{name}` may: {kind} {short}"
+            "the operator agreed in the configuration that `{name}` may do this: {kind} {short}"
         );
         return Some((json!({ "action": "accept" }), "agreed-beforehand"));
     }
     let may_ask = caller.supports("elicitation.form") && subject.chars().count() <= MAX_SUBJECT;
     (!may_ask).then(|| {
         tracing::warn!(
-            "`{name}` may not: {kind} {short}: the user cannot be asked; to allow it \
+            "the user cannot be asked whether `{name}` may do this: {kind} {short}; to allow it \
              without a question, add to portcullis.toml:\n\
              [plugins.{name}.grants.client]\nagreed.{kind} = [\"{short}\"]"
         );

@@ -102,7 +102,9 @@ impl Ask for ProcessAsk {
         }
         let fault = self.fault.map(|fault| format!(" {fault}")).unwrap_or_default();
         match &self.directory {
-            Some(path) => format!("run {command} in {} to {}{fault}", path.display(), self.access),
+            Some(path) => {
+                format!("run {command} in {} (access: {}){fault}", path.display(), self.access)
+            }
             None => format!("run {command} in an empty directory{fault}"),
         }
     }

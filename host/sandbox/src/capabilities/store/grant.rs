@@ -99,7 +99,7 @@ impl Ask for StoreAsk {
         match self.act {
             StoreUse::Open => format!("open {owner} store"),
             StoreUse::Keep(bytes) => {
-                format!("keep {bytes} bytes in {owner} store, with: {}", self.key)
+                format!("fill {owner} store to {bytes} bytes with: {}", self.key)
             }
             StoreUse::Delete => format!("delete from {owner} store: {}", self.key),
         }
