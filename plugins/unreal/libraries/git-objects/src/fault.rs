@@ -24,7 +24,7 @@ pub enum Fault {
     #[error("the git repository has no revision `{0}`: name a branch, a tag or a commit")]
     UnknownRevision(String),
     /// A commit has no such parent, or the revision goes back too many commits.
-    #[error("`{0}` leads before the first commit of the git repository")]
+    #[error("the git repository has no commit `{0}`: a commit on the way to it has no such parent")]
     NoParent(String),
     /// The text is not a supported form of a revision.
     #[error(

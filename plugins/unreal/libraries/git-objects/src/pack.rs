@@ -61,12 +61,15 @@ impl Pack {
         if head[..8] != INDEX {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             return Err(Fault::Unsupported(format!(
-                "an index of packs of another version: {name}"
+                "{name}, a pack index of another version than 2"
             )));
         }
         let counts: Vec<u32> = head[8..].chunks_exact(4).map(number).collect();
         if !counts.is_sorted() {
-            return Err(Fault::Malformed(format!("{}: its counts decrease", path.display())));
+            return Err(Fault::Malformed(format!(
+                "the object counts in {} decrease",
+                path.display()
+            )));
         }
         Ok(Self {
             path: path.with_extension("pack"),
@@ -114,7 +117,7 @@ impl Pack {
             match self.stored(id, position, most)? {
                 Stored::Whole(object) => break object,
                 Stored::Delta(..) if chain.len() == MAX_CHAIN => {
-                    return Err(Fault::object(id, "is a chain of too many deltas"));
+                    return Err(Fault::object(id, "is stored as a chain of too many deltas"));
                 }
                 Stored::Delta(_, base) => {
                     chain.push(position);

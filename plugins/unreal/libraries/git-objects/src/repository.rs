@@ -153,7 +153,10 @@ impl Repository {
         let read = File::open(&path).and_then(|file| file.take(size + 1).read_to_end(&mut bytes));
         match read {
             Ok(_) if bytes.len() as u64 == size => Ok(bytes),
-            Ok(_) => Err(Fault::Malformed(format!("{} has another size", path.display()))),
+            Ok(_) => Err(Fault::Malformed(format!(
+                "{} does not have the size that the Git LFS pointer states",
+                path.display()
+            ))),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Err(Fault::NotDownloaded(oid, size))
             }
@@ -234,14 +237,14 @@ impl Repository {
                 Kind::Commit => return Commit::parse(id, &object.bytes),
                 Kind::Tag => {
                     id = tagged(&object.bytes, self.length)
-                        .ok_or_else(|| Fault::object(&id, "is a tag of nothing"))?;
+                        .ok_or_else(|| Fault::object(&id, "is a tag without a target"))?;
                 }
                 Kind::Tree | Kind::Blob => {
                     return Err(Fault::NotACommit(text.to_owned(), object.kind.word()));
                 }
             }
         }
-        Err(Fault::object(&id, "is a tag of too many tags"))
+        Err(Fault::object(&id, "is a tag in a chain of too many tags"))
     }
 
     pub(crate) fn read_kind(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, Fault> {
@@ -267,7 +270,10 @@ impl Repository {
             if let Some(position) = pack.position(id)? {
                 return pack.read(id, position, most, &|base| match packs.checked_sub(1) {
                     Some(left) => self.read_within(base, most, left),
-                    None => Err(Fault::object(base, "is a base in too many packs")),
+                    None => Err(Fault::object(
+                        base,
+                        "is the base of a chain of deltas through too many packs",
+                    )),
                 });
             }
         }
@@ -357,8 +363,8 @@ fn linked_folder(base: &Path, path: &Path, before: &str) -> Result<PathBuf, Faul
     }
     let found = read_text(path)?.unwrap_or_default();
     let named = found.trim().strip_prefix(before).map(str::trim).filter(|named| !named.is_empty());
-    let named =
-        named.ok_or_else(|| Fault::Malformed(format!("{} names no folder", path.display())))?;
+    let named = named
+        .ok_or_else(|| Fault::Malformed(format!("{} does not name a folder", path.display())))?;
     resolve_folder(base, named)
 }
 

@@ -222,8 +222,8 @@ fn refusals_name_the_reason() {
         fault(&dir, "config").contains("no revision `config`"),
         "a file that is not a reference"
     );
-    assert!(fault(&dir, "HEAD~100").contains("before the first commit"));
-    assert!(fault(&dir, "HEAD~2^2").contains("before the first commit"));
+    assert!(fault(&dir, "HEAD~100").contains("has no such parent"));
+    assert!(fault(&dir, "HEAD~2^2").contains("has no such parent"));
     assert!(fault(&dir, "main..v1").contains("not a supported revision"));
     assert!(fault(&dir, &line(&dir, &["rev-parse", "HEAD^{tree}"])).contains("is a tree in git"));
     assert!(fault(&dir, &"1".repeat(40)).contains("does not have object 1111"));

@@ -7,7 +7,9 @@ use unreal_package::CursorStop;
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The file does not have the magic number of its format.
-    #[error("it does not have the magic number of {0}: it is encrypted, damaged or something else")]
+    #[error(
+        "it does not have the magic number of {0}: it is encrypted, damaged or another kind of file"
+    )]
     Unknown(&'static str),
     /// The format has a version that this reader does not know.
     #[error(
@@ -65,7 +67,9 @@ pub enum Fault {
         most: u64,
     },
     /// The bytes are invalid.
-    #[error("it is damaged or cut off: the {what} at byte {at} cannot be right")]
+    #[error(
+        "it is damaged or cut off: invalid or missing {what} at byte {at} of the data that was parsed"
+    )]
     Damaged {
         /// The field.
         what: &'static str,

@@ -51,13 +51,14 @@ impl fmt::Display for Fault {
             Self::NeedMore { bytes } => write!(f, "the first {bytes} bytes of the file are needed"),
             Self::LfsPointer { size: Some(size) } => write!(
                 f,
-                "only a Git LFS pointer to {size} bytes is here: run `git lfs pull` to get the asset"
+                "the file is a Git LFS pointer to an asset of {size} bytes: run `git lfs pull` to get the asset"
             ),
             Self::LfsPointer { size: None } => {
-                f.write_str("only a Git LFS pointer is here: run `git lfs pull` to get the asset")
+                f.write_str("the file is a Git LFS pointer: run `git lfs pull` to get the asset")
             }
             Self::NotAPackage => f.write_str(
-                "it does not begin like an Unreal package: it is encrypted, damaged or something else",
+                "it does not begin with the magic number of Unreal packages: it is encrypted, damaged or \
+                 another kind of file",
             ),
             Self::BigEndian => f.write_str("it is a package for a big-endian console"),
             Self::Unversioned => f.write_str(
@@ -66,16 +67,19 @@ impl fmt::Display for Fault {
             ),
             Self::TooOld { legacy, ue4 } => write!(
                 f,
-                "it was saved by an engine older than 4.0 (file version {legacy}, objects {ue4}): \
+                "it was saved by an engine older than 4.0 (file version {legacy}, object version {ue4}): \
                  save it again with a newer engine"
             ),
             Self::TooNew { legacy, ue5 } => write!(
                 f,
-                "it was saved by an engine newer than 5.8 (file version {legacy}, objects {ue5}): a newer \
+                "it was saved by an engine newer than 5.8 (file version {legacy}, object version {ue5}): a newer \
                  version of this reader is needed"
             ),
             Self::Damaged { what, at } => {
-                write!(f, "it is damaged or cut off: the {what} at byte {at} cannot be right")
+                write!(
+                    f,
+                    "it is damaged or cut off: invalid or missing {what} at byte {at} of the file"
+                )
             }
         }
     }
@@ -97,7 +101,11 @@ pub struct Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { section, what, at } = self;
-        write!(f, "the {section} could not be read: the {what} at byte {at} cannot be right")
+        write!(
+            f,
+            "the {section} could not be read completely: invalid or missing {what} at byte {at} of \
+             the file"
+        )
     }
 }
 

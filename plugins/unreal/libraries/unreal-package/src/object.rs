@@ -108,7 +108,10 @@ impl<'a> Package<'a> {
         };
         let (start, end) = (export.offset, export.offset.saturating_add(export.size));
         let Some(budget) = self.budget.get().checked_sub(export.size) else {
-            return Err(CursorStop::Damaged { what: "many objects in one place", at: start });
+            return Err(CursorStop::Damaged {
+                what: "size of an object (many objects overlap)",
+                at: start,
+            });
         };
         self.budget.set(budget);
         let whole = self.whole();

@@ -71,7 +71,7 @@ impl Package<'_> {
         statistics.cut = writer.render.is_full();
         let mut text = writer.render.out;
         if statistics.cut {
-            text.push_str("\n; … cut here: ask for one of its subobjects instead.\n");
+            text.push_str("\n; … cut off here: export one of the subobjects instead.\n");
         }
         T3d { text, told: statistics, warnings: writer.warnings }
     }
@@ -147,7 +147,9 @@ impl Writer<'_, '_> {
             self.statistics.native_bytes += bytes;
             self.line(
                 depth + 1,
-                &format!("; {bytes} bytes of its class at byte {at} are not decoded\n"),
+                &format!(
+                    "; {bytes} bytes of class data at byte {at} of the file are not decoded\n"
+                ),
             );
         }
         self.line(depth, "End Object\n");

@@ -102,10 +102,10 @@ fn undecoded_data_are_reported() {
     let bytes = draft.bytes();
     let package = Package::read(&bytes).expect("it is a package");
     let text = package.t3d(texture, "/Game/T", 10_000);
-    assert!(text.text.contains("; 33 bytes of its class at byte "), "{}", text.text);
+    assert!(text.text.contains("; 33 bytes of class data at byte "), "{}", text.text);
     assert_eq!(text.told.native_bytes, 33);
     let text = package.t3d(table, "/Game/T", 10_000);
-    assert!(text.text.contains("; 6 bytes of its class at byte "), "{}", text.text);
+    assert!(text.text.contains("; 6 bytes of class data at byte "), "{}", text.text);
     assert!(text.warnings.iter().any(|said| said.contains("content of the table")), "{text:?}");
 }
 

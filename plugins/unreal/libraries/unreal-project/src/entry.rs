@@ -58,12 +58,12 @@ impl State {
     pub fn words(self) -> &'static str {
         match self {
             Self::Read => "read",
-            Self::Partly => "read in part: some tables are damaged",
+            Self::Partly => "only in part: some tables are damaged",
             Self::Unread => "not read yet",
             Self::LfsPointer => "a Git LFS pointer: run `git lfs pull`",
             Self::Unversioned => "cooked without versions: it has no editor data",
-            Self::NotAPackage => "not a package: encrypted, damaged or something else",
-            Self::TooOld => "of an engine before 4.0, or of a console",
+            Self::NotAPackage => "encrypted, damaged or not a package",
+            Self::TooOld => "saved before 4.0, or for a big-endian console",
             Self::TooNew => "saved by an engine newer than 5.8",
             Self::Damaged => "damaged or cut off",
             Self::Unreadable => "cannot be opened",

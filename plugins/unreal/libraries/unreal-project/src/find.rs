@@ -70,7 +70,7 @@ impl fmt::Display for NoProject {
             ),
             Self::Nowhere { looked } => write!(
                 f,
-                "no Unreal project (.uproject) was found in {} or {MAX_DEPTH} folders below: name \
+                "no Unreal project (.uproject) was found in {} or up to {MAX_DEPTH} levels below: name \
                  its folder in `projectDir`",
                 list(looked)
             ),

@@ -60,7 +60,7 @@ impl fmt::Display for OpenFault {
             Self::NoPath(text) => match asset_of_file(text) {
                 Some(asset) => write!(
                     f,
-                    "`{text}` is the path of a file: write that of the asset, which may be {asset}"
+                    "`{text}` is the path of a file: give the path of the asset, which may be {asset}"
                 ),
                 None => write!(
                     f,
@@ -69,10 +69,13 @@ impl fmt::Display for OpenFault {
                 ),
             },
             Self::TooLarge(package, size) => {
-                write!(f, "{package} has {size} bytes: more than {MAX_SIZE} are not read")
+                write!(f, "{package} has {size} bytes: at most {MAX_SIZE} are read")
             }
             Self::Circle(package) => {
-                write!(f, "too many redirectors lead to {package}, which is one too")
+                write!(
+                    f,
+                    "{package} is still a redirector after {MAX_REDIRECTS} redirectors: they may form a circle"
+                )
             }
             Self::Unreadable(package, error) => write!(f, "{package} cannot be read: {error}"),
             Self::Fault(package, fault) => write!(f, "{package}: {fault}"),

@@ -138,7 +138,7 @@ fn difference(
         (read.undecoded > 0).then(|| format!("{} properties are not decoded", read.undecoded)),
     );
     left_out.extend(read.native.map(|(at, bytes)| {
-        format!("{bytes} bytes at {at} of the file, which only the class can read")
+        format!("{bytes} bytes at byte {at} of the file, which only the class can decode")
     }));
     difference
 }

@@ -87,7 +87,7 @@ impl fmt::Display for SourceControl {
             )?,
             SourceControlKind::Git { tracked, is_lockable } => {
                 f.write_str(match tracked {
-                    None => "which is in a git repository that cannot be read from here",
+                    None => "which is in a git repository whose index cannot be read from here",
                     Some(Tracked::Same) => "which is unchanged in git",
                     Some(Tracked::Changed) => "which is in git, but was changed or touched since",
                     Some(Tracked::No) => "which is not in git: git could not restore it",

@@ -210,7 +210,7 @@ fn warnings(project: &Project, index: &Index) -> Vec<String> {
         let words = state.words();
         let packages = if number == 1 { "package" } else { "packages" };
         warnings
-            .push(format!("{number} {packages} could not be read ({words}): see unreal_status"));
+            .push(format!("{number} {packages} could not be read completely ({words}): see unreal_status"));
     }
     warnings
 }
