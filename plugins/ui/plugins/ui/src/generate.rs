@@ -132,7 +132,7 @@ impl fmt::Display for NoViewReason {
             Self::Invalid(problems) => {
                 write!(f, "INVALID: the model's answer cannot be shown: {}", problems.join("; "))
             }
-            Self::Kept(failure) => write!(f, "the view could not be kept: {failure}"),
+            Self::Kept(failure) => write!(f, "the view could not be stored: {failure}"),
         }
     }
 }

@@ -150,7 +150,7 @@ fn generate(
     match generate::generate(request, settings, tool, &WallClock::new(), WaitMode::Foreground, anew)
     {
         Ok(made) => Ok(format!(
-            "UI {word} for tool '{name}'. {}It is {}.",
+            "UI {word} for tool '{name}'. {}Its URI is {}.",
             if made.from_cache {
                 "It was generated before. ".to_owned()
             } else {

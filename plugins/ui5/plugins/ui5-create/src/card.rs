@@ -139,7 +139,8 @@ impl CreateCard {
     fn folder(&self, base: &Base) -> Result<PathBuf, String> {
         let folder = base.beneath(&self.card_folder_name).map_err(|OutsideBase(path)| {
             format!(
-                "Card folder path {} is not within base path {}",
+                "Card folder path {} is not within base path {}, or has a backslash or an invisible \
+                 character",
                 path.to_string_lossy().escape_debug(),
                 base.path().display()
             )

@@ -43,11 +43,10 @@ impl Service {
         };
         let Some(mut address) = web_url(&full) else {
             return Err(format!(
-                "The provided OData V4 service URL is not valid. It must be either an absolute URL \
-                 starting with http:// or https:// or pathname like '/odata/v4/serviceName' in case \
-                 the OData service is exposed on the same server as the application. In this case, \
-                 the protocol and host '{SAME_SERVER}' will be assumed and used by this tool for \
-                 inquiries about the service. {}",
+                "The provided OData V4 service URL is not valid. It must be an absolute URL that starts \
+                 with http:// or https:// and has no user name or password, or a path such as \
+                 '/odata/v4/serviceName', if the OData service is on the same server as the \
+                 application. For a path, this tool asks '{SAME_SERVER}'. {}",
                 domains.note()
             )
             .trim_end()

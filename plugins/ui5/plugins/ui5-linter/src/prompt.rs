@@ -11,7 +11,7 @@ const PATTERNS: [&str; 5] = [
     "src/**",
 ];
 
-/// Fixes what the UI5 linter finds in a project, until it finds nothing that can be fixed.
+/// Fixes what the UI5 linter finds in a project, until nothing that can be fixed is left.
 #[arguments]
 pub struct Fix {
     /// The root directory of the UI5 project, as an absolute path.

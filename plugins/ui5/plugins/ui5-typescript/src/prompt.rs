@@ -41,8 +41,8 @@ impl Prompt for Convert {
              if there is one: something may have been converted before.
 3. Note what works now: start the build, the tests and `run_ui5_linter`. Report what fails already, but do \
              not repair it in the same step as the conversion.
-4. Set up what is missing, then convert file by file. Begin with the files on which no other file \
-             depends. Rename each file so that its history is kept. Do not change comments or behaviour.
+4. Set up what is missing, then convert file by file. Begin with the files that depend on no \
+             other file. Rename each file so that its history is kept. Do not change comments or behaviour.
 5. Use the types that UI5 declares: ask `get_api_reference` instead of guessing. No `any` and no \
              `@ts-ignore` without a comment that says why.
 6. After each group of files: compile without errors, and run the tests.

@@ -63,7 +63,7 @@ pub fn apply(
     folders::debug(request, settings, &tool.name, "page.html", &page);
     folders::export(request, settings, &tool.name, &page);
     Ok(format!(
-        "UI applied for tool '{}'. It is {address}. Clients that show views load it with the tool's next call.{}",
+        "UI applied for tool '{}'. Its URI is {address}. Clients that show views load it with the tool's next call.{}",
         tool.name,
         unverified(&judged.unverified)
     ))

@@ -25,7 +25,7 @@ pub fn regenerate(
     stored_views::forget_view(&tool.name)?;
     let address = view_assignment::notify_view_changed(request, tool, settings, &before);
     Ok(format!(
-        "UI regenerated for tool '{}' from its schemas; no provider of models is set. It is {address}.",
+        "UI regenerated for tool '{}' from its schemas; no provider of models is set. Its URI is {address}.",
         tool.name
     ))
 }
