@@ -88,6 +88,8 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("[mcp_servers.a]\ncommand = \"a\"", &["[upstreams.NAME]"]),
     ("[upstreams.a]\ntype = \"http\"\nurl = \"https://h\"", &["did you mean `transport`?"]),
     ("[host]\nroots = [\"/a\"]", &["before the first [header]"]),
+    ("[host.plugins.a]\nenabled = true", &["a header of its own, [plugins.NAME]"]),
+    ("[host.http]\nlisten = \"a\"", &["a header of its own, [http]"]),
     ("bundled = false", &["is a key of the table [host]"]),
     // Paths.
     ("roots = [\"$HOME/a\"]", &["variables are not replaced", "`~/…`"]),

@@ -55,6 +55,16 @@ fn a_long_call_becomes_a_task_for_clients_that_support_tasks() {
 }
 
 #[test]
+fn a_task_that_takes_too_long_is_told_the_limit_of_tasks() {
+    let limits = "[plugins.conformance.limits]\nwall-ms = 60_000\nbackground-ms = 300\n";
+    let home = Home::with(&["conformance"], &format!("{CONFIG}{limits}"));
+    let mut client = Client::start_with(&home, &["serve"], Era::Modern, with_tasks());
+    let id = task(&mut client, "slow_compute", json!({"seconds": 60}));
+    let ended = until_not(&mut client, &id, &["working"]).to_string();
+    assert!(ended.contains("was stopped after 300 ms (`background-ms`)"), "{ended}");
+}
+
+#[test]
 fn a_client_can_cancel_a_task_and_answer_its_questions() {
     let home = Home::with(&["conformance"], CONFIG);
     let mut client = Client::start_with(&home, &["serve"], Era::Modern, with_tasks());

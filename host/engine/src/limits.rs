@@ -118,6 +118,11 @@ impl Limits {
         Duration::from_millis(self.wall_ms.get())
     }
 
+    /// [`Limits::cpu_ms`] as a duration.
+    pub fn cpu(&self) -> Duration {
+        Duration::from_millis(self.cpu_ms.get())
+    }
+
     /// [`Limits::background_ms`] as a duration.
     pub fn background(&self) -> Duration {
         Duration::from_millis(self.background_ms.get())

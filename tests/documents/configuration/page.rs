@@ -111,7 +111,9 @@ fn meaning(schema: &Value) -> String {
     }
     for (value, meaning) in choices {
         let mut meaning = meaning.trim_end_matches('.').to_owned();
-        if let Some(first) = meaning.get_mut(..1) {
+        let is_abbreviation =
+            meaning.bytes().nth(1).is_some_and(|second| second.is_ascii_uppercase());
+        if let (false, Some(first)) = (is_abbreviation, meaning.get_mut(..1)) {
             first.make_ascii_lowercase();
         }
         text = format!("{} `{value}`: {meaning}.", text.trim_end());

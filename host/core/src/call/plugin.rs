@@ -50,7 +50,11 @@ pub(super) async fn serve(
     let preopens = open_files(loaded, called, roots.clone(), &gate).await?;
     let directories = guest_paths::directories(&preopens);
     let limits = &loaded.plugin.terms.limits;
-    let wall = if task { limits.background() } else { limits.wall() };
+    let time_limit = if task {
+        TimeLimit { key: "background-ms", time: limits.background() }
+    } else {
+        TimeLimit { key: "wall-ms", time: limits.wall() }
+    };
     let (steps, own) = (AtomicU64::new(0), context.clone());
     let run = inner::OuterCall {
         request: &request,
@@ -70,12 +74,13 @@ pub(super) async fn serve(
     }
     let notices = client.is_notified().then(|| notices(&mut context));
     let cancelled = context.cancelled.clone();
-    let running = loaded.plugin.run(gate.clone(), Round { work, preopens, context, wall });
+    let running =
+        loaded.plugin.run(gate.clone(), Round { work, preopens, context, wall: time_limit.time });
     let shown = ClientPaths { client, directories: &directories };
     let outcome = outcome_of(running, server.as_mut(), shown, notices, &cancelled).await?;
     let outcome = match outcome {
         Outcome::Guest(outcome) => {
-            outcome.map_err(|failure| explain(loaded, failure, wall, &directories))
+            outcome.map_err(|failure| explain(loaded, failure, time_limit, &directories))
         }
         Outcome::Calls(end) => return ended_by_calls(end, server),
     };
@@ -308,28 +313,40 @@ pub fn record_withheld_call(
     }
 }
 
+/// The limit of a call's time on the clock: the key of the limit, and its value.
+#[derive(Clone, Copy)]
+struct TimeLimit {
+    key: &'static str,
+    time: Duration,
+}
+
+impl std::fmt::Display for TimeLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ms (`{}`)", self.time.as_millis(), self.key)
+    }
+}
+
 fn explain(
     loaded: &LoadedPlugin,
     failure: sandbox::GuestFailure,
-    wall: Duration,
+    time_limit: TimeLimit,
     directories: &GuestDirectories,
 ) -> CallFailure {
     let name = &loaded.plugin.name;
     let limits = &loaded.plugin.terms.limits;
     match failure {
         sandbox::GuestFailure::TimedOut(limit) => {
-            let ms = match limit {
-                "cpu-ms" => u128::from(limits.cpu_ms.get()),
-                _ => wall.as_millis(),
+            let limit = match limit {
+                "cpu-ms" => TimeLimit { key: limit, time: limits.cpu() },
+                _ => time_limit,
             };
-            CallFailure::TimedOut(format!("`{name}` was stopped after {ms} ms (`{limit}`)"))
+            CallFailure::TimedOut(format!("`{name}` was stopped after {limit}"))
         }
         sandbox::GuestFailure::GaveUp(mut text) => {
             guest_paths::show(directories, &mut text);
             let text = portcullis_sanitize::line(&text, 1000);
-            let ms = wall.as_millis();
             let said = if text.is_empty() { text } else { format!("; its message: {text}") };
-            CallFailure::TimedOut(format!("`{name}` was stopped after {ms} ms (`wall-ms`){said}"))
+            CallFailure::TimedOut(format!("`{name}` was stopped after {time_limit}{said}"))
         }
         sandbox::GuestFailure::Limit(hit) => {
             CallFailure::PluginFailed(format!("`{name}` was stopped: {hit}"))

@@ -52,7 +52,10 @@ fn meaning(schema: &Value, path: &[String]) -> Option<String> {
         fixed.or_else(|| schema.get("additionalProperties"))
     });
     let mut text = key_schema?.get("description")?.as_str()?.trim_end_matches('.').to_owned();
-    text.get_mut(..1)?.make_ascii_lowercase();
+    // An abbreviation, such as HTTP, stays as it is.
+    if text.bytes().nth(1).is_some_and(|second| !second.is_ascii_uppercase()) {
+        text.get_mut(..1)?.make_ascii_lowercase();
+    }
     Some(text)
 }
 

@@ -85,8 +85,16 @@ pub(super) fn of_key(schema: &Value, path: &[String]) -> Option<String> {
             "`{own_key}` is a key of the table [{table}]: write it below that header"
         ));
     }
-    top.contains_key(&own_key).then(|| {
-        format!("`{own_key}` belongs at the top of the file: write it before the first [header], because a header applies up to the next one")
+    let own = top.get(&own_key)?;
+    Some(if own["type"] == "object" || own["properties"].is_object() {
+        let name = if own["properties"].is_object() { "" } else { ".NAME" };
+        format!(
+            "`{own_key}` is no part of another table: write it with a header of its own, [{own_key}{name}]"
+        )
+    } else {
+        format!(
+            "`{own_key}` belongs at the top of the file: write it before the first [header], because a header applies up to the next one"
+        )
     })
 }
 
