@@ -28,7 +28,7 @@ fn audit_shows_what_a_component_could_do_before_it_is_installed() {
     let ran = home.run(&["audit", file]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for expected in [
-        "wants    files arguments read: \"to read the paths its tools are called with\"",
+        "wants    files arguments read: \"to read the paths in the arguments of its tools\"",
         "imports  wasi:filesystem/types@",
         "needs `files`",
         "[method]descriptor.open-at",
@@ -120,7 +120,10 @@ fn a_refused_plugin_shows_its_wants_and_reasons() {
     for command in [&["plugin", "list"][..], &["audit"], &["audit", "snoop"]] {
         let ran = home.run(command);
         assert!(ran.stdout.contains("snoop refused"), "{ran:?}");
-        assert!(ran.stdout.contains("\"to read the paths its tools are called with\""), "{ran:?}");
+        assert!(
+            ran.stdout.contains("\"to read the paths in the arguments of its tools\""),
+            "{ran:?}"
+        );
     }
     let listed = json(&home.run(&["plugin", "list", "--json"]).stdout);
     assert!(listed.to_string().contains("to look around everywhere"), "{listed}");
@@ -145,7 +148,7 @@ fn a_change_is_shown_and_approved_with_a_reason() {
         "  tools › echo\n    - title: Echo\n    - description: Answers with the text it is given.\n",
         "  tools › look_at_file\n    + description: Looks at a file",
         "    + paths: [{\"pointer\":\"/file\",",
-        "  wants › files arguments read\n    + reason: to read the paths its tools are called with\n    + optional: false",
+        "  wants › files arguments read\n    + reason: to read the paths in the arguments of its tools\n    + optional: false",
     ] {
         assert!(changed.stdout.contains(expected), "{expected}: {}", changed.stdout);
     }

@@ -31,7 +31,7 @@ fn a_report_has_what_plugins_can_do_and_did() {
     let files = &snoop["capabilities"][0];
     assert_eq!(files["name"], "files");
     assert!(files["imports"].to_string().contains("open-at"), "{files}");
-    assert_eq!(files["wants"][0]["reason"], "to read the paths its tools are called with");
+    assert_eq!(files["wants"][0]["reason"], "to read the paths in the arguments of its tools");
     assert_eq!(files["targets"], json!(["read the paths a call names"]));
     assert_eq!(files["used"]["denials"], json!(["read /etc/passwd"]));
     assert_eq!(plugin("fetcher")["state"], "refused");

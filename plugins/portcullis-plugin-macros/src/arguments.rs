@@ -18,7 +18,10 @@ pub fn arguments(options: TokenStream, item: TokenStream) -> syn::Result<TokenSt
     let Fields::Named(_) = item.fields else {
         return Err(syn::Error::new(
             item.ident.span(),
-            format!("arguments have names: write `struct {} {{ .. }}`", item.ident),
+            format!(
+                "arguments need names: write a struct with named fields, `struct {} {{ .. }}`",
+                item.ident
+            ),
         ));
     };
     if !item.generics.params.is_empty() {
@@ -145,7 +148,7 @@ fn refuse_flatten(field: &Field, attributes: &SerdeAttributes) -> syn::Result<()
     if attributes.has("flatten") {
         return Err(syn::Error::new(
             field.span(),
-            "`flatten` cannot refuse unknown fields: write the fields here, or a struct inside",
+            "a struct with `flatten` cannot refuse unknown fields: write the fields here, or leave out `flatten`",
         ));
     }
     Ok(())

@@ -96,7 +96,7 @@ impl Case {
             other => {
                 return Err(syn::Error::new(
                     name.span(),
-                    format!("`{other}` is not a way of writing names that serde knows"),
+                    format!("serde has no naming style `{other}`"),
                 ));
             }
         })

@@ -180,7 +180,7 @@ impl Parse for Plugin {
                 other => {
                     return Err(syn::Error::new(
                         key.span(),
-                        format!("a plugin has no `{other}`; it has {KEYS}"),
+                        format!("`plugin!` has no key `{other}`; its keys are {KEYS}"),
                     ));
                 }
             }

@@ -406,7 +406,7 @@ fn read<T: DeserializeOwned>(key: &str, json: Option<&str>) -> Result<T, Failure
 }
 
 fn refused(key: &str, how: &str) -> Failure {
-    Failure::new(format!("the user {how} `{key}`"))
+    Failure::new(format!("the user {how} the question `{key}`"))
 }
 
 fn wrong_kind(key: &str) -> Failure {

@@ -111,7 +111,10 @@ impl fmt::Display for Error {
             Self::Exists(path) => write!(f, "`{path}` exists already"),
             Self::Unexpected(path, why) => write!(f, "`{path}` {why}"),
             Self::Quota(limit) => {
-                write!(f, "that is more than one call may write: the operator's limit `{limit}`")
+                write!(
+                    f,
+                    "the changes exceed the limit `{limit}`, which the operator sets for each call"
+                )
             }
             Self::Cancelled => f.write_str("the call was cancelled"),
             Self::Other(why) => f.write_str(why),

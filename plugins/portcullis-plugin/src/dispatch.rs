@@ -103,7 +103,9 @@ impl<P: Plugin> HasJobs for P {
 
 /// The JSON-RPC error of a failure, for calls in which the contract allows no questions.
 fn error_without_questions(failure: Failure) -> Error {
-    failure.into_error().unwrap_or_else(|_| invalid("this cannot ask the client".to_owned()))
+    failure
+        .into_error()
+        .unwrap_or_else(|_| invalid("this request cannot ask the client a question".to_owned()))
 }
 
 /// The questions of a failure, with the state for the next round. For a failure without questions, returns its JSON-RPC

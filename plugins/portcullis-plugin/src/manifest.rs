@@ -288,10 +288,10 @@ fn files_wanted(tools: &[Entry]) -> Option<Want> {
             "files",
             "arguments",
             "write",
-            "to read and write the paths its tools are called with",
+            "to read and write the paths in the arguments of its tools",
         )
     } else {
-        Want::new("files", "arguments", "read", "to read the paths its tools are called with")
+        Want::new("files", "arguments", "read", "to read the paths in the arguments of its tools")
     })
 }
 

@@ -84,7 +84,7 @@ impl Command {
             serde_json::to_string(message).map_err(|error| Error::Failed(error.to_string()))?;
         let answer = host::request(&self.name, &message, self.directory.as_deref())?;
         serde_json::from_str(&answer).map_err(|error| {
-            Error::Failed(format!("the command's output is not as expected: {error}"))
+            Error::Failed(format!("the output of the command is not the expected JSON: {error}"))
         })
     }
 }

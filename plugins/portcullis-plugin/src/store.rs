@@ -132,7 +132,7 @@ impl fmt::Display for Error {
             Self::Denied => f.write_str("the store is not granted"),
             Self::Quota(bytes) => write!(f, "the store is full: {bytes} bytes are granted"),
             Self::Conflict => f.write_str("the value was changed by another call in the meantime"),
-            Self::Other(why) => write!(f, "the store: {why}"),
+            Self::Other(why) => write!(f, "store error: {why}"),
         }
     }
 }

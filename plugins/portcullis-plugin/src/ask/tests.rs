@@ -65,7 +65,7 @@ fn a_declined_form_fails_unless_the_plugin_takes_it_as_an_answer() {
     let rehearsal = Rehearsal::new().form_declined("who");
     let question = || form::<Person>("who", "Who is it?");
     let failure = rehearsal.request().ask(question()).expect_err("declined");
-    assert_eq!(failure.to_string(), "the user declined `who`");
+    assert_eq!(failure.to_string(), "the user declined the question `who`");
     let answer = rehearsal.request().ask(question().or_declined()).expect("it is an answer");
     assert_eq!(answer.accepted(), None);
 }
