@@ -98,7 +98,7 @@ pub enum InvalidHttpGrant {
     MethodsWithoutHosts,
     /// The grant has none of `hosts`, `rules` and `arguments`.
     #[error(
-        "`hosts`, `rules` and `arguments` are missing: give at least one, or leave out grants.http"
+        "`hosts`, `rules` and `arguments` are missing: name at least one host, or leave out grants.http"
     )]
     NoHosts,
     /// There are headers for an origin that no rule grants.
