@@ -270,8 +270,8 @@ impl Client {
         assert_eq!(message["jsonrpc"], "2.0", "stdout carries MCP only: {message}");
         let Some(method) = message["method"].as_str() else {
             let id = message["id"].as_i64();
-            let id = id.unwrap_or_else(|| panic!("a reply to nothing: {message}"));
-            assert!(self.sent.contains_key(&id), "a reply to nothing: {message}");
+            let id = id.unwrap_or_else(|| panic!("a reply without a request: {message}"));
+            assert!(self.sent.contains_key(&id), "a reply without a request: {message}");
             self.lines.insert(id, line);
             let before = self.replies.insert(id, message);
             assert!(before.is_none(), "two replies to one request: {before:?}");

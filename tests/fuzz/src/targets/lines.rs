@@ -71,9 +71,9 @@ pub fn target(bytes: &[u8]) {
     let stands = |id: &str| bytes.windows(id.len()).any(|text| text == id.as_bytes());
     let was_sent = |id: &String| ids.contains(id) || stands(id) || bytes.contains(&b'\\');
     assert!(known.iter().all(was_sent), "ids that nobody sent: {known:?}");
-    assert!(received.len() + refused.len() >= requests, "each request has an answer of its own");
+    assert!(received.len() + refused.len() >= requests, "each request has its own answer");
     let lines = whole.split(|byte| *byte == b'\n').count();
-    assert!(received.len() + refused.len() <= lines, "one answer for each line at most");
+    assert!(received.len() + refused.len() <= lines, "there are more answers than lines");
 }
 
 /// The ids of the requests that were received, and the output.

@@ -50,10 +50,10 @@ fn use_lock(path: &std::path::Path, bytes: &[u8]) {
     let tools = [("a", "1"), ("b", "2")];
     let Ok(approved) = lock.plugin("a") else {
         let held = lock.unapproved("one", tools.into_iter(), false, |_| ());
-        assert_eq!(names(&held), ["a", "b"], "what cannot be read approves nothing");
+        assert_eq!(names(&held), ["a", "b"], "a lock file that cannot be read approves nothing");
         assert!(
             lock.approve_plugin("a", "3", "why").is_err(),
-            "what cannot be read is not replaced"
+            "a lock file that cannot be read is not replaced"
         );
         assert_eq!(fs::read(path).expect("it is there"), bytes, "the file is what it was");
         return;

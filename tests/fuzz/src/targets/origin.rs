@@ -46,7 +46,7 @@ pub fn target(bytes: &[u8]) {
     let Ok(origin) = text.parse::<Origin>() else {
         assert!(
             Origin::try_from(text.to_owned()).is_err(),
-            "a grant knows no more hosts: {text:?}"
+            "a grant accepts an origin that the parser refuses: {text:?}"
         );
         return;
     };

@@ -32,7 +32,7 @@ const SECRET: &str = "s3cret-/+key";
 pub fn target(bytes: &[u8]) {
     let scrub = Arc::new(Scrub::new([SECRET]));
     let whole = scrub.bytes(bytes);
-    assert_eq!(whole.len(), bytes.len(), "lengths stay");
+    assert_eq!(whole.len(), bytes.len(), "the length stays the same");
     let holds = |text: &[u8]| {
         text.windows(SECRET.len()).any(|part| part.eq_ignore_ascii_case(SECRET.as_bytes()))
     };
@@ -45,10 +45,10 @@ pub fn target(bytes: &[u8]) {
         rest = after;
     }
     given.extend(stream.finish());
-    assert_eq!(given, whole, "pieces make no difference");
+    assert_eq!(given, whole, "the result does not depend on the pieces");
     assert_eq!(scrub.bytes(&whole).len(), whole.len());
     let changed = bytes.iter().zip(&whole).all(|(before, after)| before == after || *after == b'*');
-    assert!(changed, "only `*` is put in");
+    assert!(changed, "changed bytes are `*`");
     if let Ok(parts) = std::str::from_utf8(bytes).map(secret_parts) {
         assert!(
             parts

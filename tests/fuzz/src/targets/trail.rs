@@ -25,8 +25,8 @@ pub fn target(bytes: &[u8]) {
     let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
     assert!(parsed.lines.len() <= ends, "each line has an end");
     let behind = bytes.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
-    assert_eq!(parsed.torn, behind, "what is behind the last line end is no line");
-    assert_eq!(parse(bytes), parsed, "reading has no memory");
+    assert_eq!(parsed.torn, behind, "the bytes after the last line end are not a line");
+    assert_eq!(parse(bytes), parsed, "the same bytes are parsed to the same result");
     // Without its first line, a whole chain is damaged.
     if parsed.flaws.is_empty()
         && parsed.lines.len() > 1

@@ -209,8 +209,9 @@ fn warnings(project: &Project, index: &Index) -> Vec<String> {
     for (state, number) in counts {
         let words = state.words();
         let packages = if number == 1 { "package" } else { "packages" };
-        warnings
-            .push(format!("{number} {packages} could not be read completely ({words}): see unreal_status"));
+        warnings.push(format!(
+            "{number} {packages} could not be read completely ({words}): see unreal_status"
+        ));
     }
     warnings
 }

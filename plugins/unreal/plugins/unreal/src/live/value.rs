@@ -73,7 +73,7 @@ impl<'v> Reply<'v> {
     /// A sanitised text that is not empty.
     pub fn text(self, key: &str) -> Result<String, Fault> {
         let text = shown(self.raw(key)?);
-        if text.is_empty() { Err(self.misshapen(key, "a text with a character")) } else { Ok(text) }
+        if text.is_empty() { Err(self.misshapen(key, "a non-empty text")) } else { Ok(text) }
     }
 
     /// A list of results.
