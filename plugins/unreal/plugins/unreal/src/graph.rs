@@ -24,7 +24,7 @@ about_project! {
         asset_path: String,
         /// Only the graph of that name, such as EventGraph. Left out: all.
         graph_name: Option<String>,
-        /// `pseudo_code`: what is executed with which values, and in its place an outline if it is long and neither `graph_name`, `offset` nor `max_results` is given. `outline`: events, calls and variables without the flow. `markdown`: each node with its links. `json`: every pin, for programs.
+        /// `pseudo_code`: what is executed with which values; if it is long, calls without `graphName`, `offset` and `maxResults` get an outline instead. `outline`: events, calls and variables without the flow. `markdown`: each node with its links. `json`: every pin, for programs.
         #[serde(default = "pseudo_code")]
         format: Format,
         /// How many lines (`json`: nodes) at most; 0: as many as fit. Left out: about 2,000 tokens.
@@ -80,7 +80,7 @@ struct BlueprintInfo {
     interfaces: Vec<String>,
     variables: Vec<VariableInfo>,
     components: Vec<ComponentInfo>,
-    /// The nodes, each before its children
+    /// The widgets, each before its children
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     widgets: Vec<ComponentInfo>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -110,7 +110,7 @@ struct VariableInfo {
 struct ComponentInfo {
     name: String,
     class: String,
-    /// The parent of a widget
+    /// The parent of a component or widget
     #[serde(skip_serializing_if = "String::is_empty", default)]
     attached_to: String,
 }
@@ -122,7 +122,7 @@ struct GraphInfo {
     #[serde(skip_serializing_if = "String::is_empty", default)]
     role: String,
     class: String,
-    /// 0 where the editor does not say
+    /// Nodes of the whole graph, also those that are not on this page
     node_count: usize,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     nodes: Vec<NodeInfo>,
@@ -135,7 +135,7 @@ struct NodeInfo {
     title: String,
     #[serde(skip_serializing_if = "String::is_empty", default)]
     comment: String,
-    /// `Disabled` or `DevelopmentOnly`, where it does not always run
+    /// `Disabled` or `DevelopmentOnly`; absent if the node always runs
     #[serde(skip_serializing_if = "String::is_empty", default)]
     state: String,
     /// A stable id of the node: renaming keeps it
@@ -149,7 +149,7 @@ struct NodeInfo {
 #[data]
 struct PinInfo {
     name: String,
-    /// The name that people see, where it is another
+    /// The name that the editor shows, if it is another one
     #[serde(skip_serializing_if = "String::is_empty", default)]
     label: String,
     /// `input` or `output`
@@ -228,7 +228,7 @@ impl SourceQuery for BlueprintGraph {
                 answer.format = Format::Outline;
                 faults.push(format!(
                     "this is an outline: the pseudo-code has {lines} lines; read it graph by graph \
-                     with graph_name, or from the beginning with max_results 0"
+                     with `graphName`, or from the beginning with `maxResults` 0"
                 ));
                 pages::lines(self, &mut answer, &package.outline(&opened.package));
             } else {
