@@ -259,8 +259,8 @@ fn unreadable(
 
 /// The method to register this program with, and the method to try if the authorization server refuses the first one.
 ///
-/// A program on the computer of its user is a public client (RFC 8252, 8.4). Many servers register public clients
-/// without a list of methods. Such a server may also mean the default of RFC 8414: clients with a secret only.
+/// A program on the computer of its user is a public client (RFC 8252, 8.4). A server without a list of methods may
+/// register public clients, or only clients with a secret, which is the default of RFC 8414.
 fn registration_methods(issuer: &Issuer) -> (Method, Option<Method>) {
     match &issuer.methods {
         Some(_) => {
