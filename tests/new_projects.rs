@@ -97,7 +97,7 @@ fn the_cases_of_every_project_have_no_mistake() {
         let cases = format!("{name}/cases");
         let ran = run(&home, &["test", "lines.wasm", "--cases", &cases]);
         assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains("hint: build the plugin first"), "{language}: {ran:?}");
+        assert!(ran.stderr.contains("build the plugin first"), "{language}: {ran:?}");
     }
 }
 

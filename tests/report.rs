@@ -98,5 +98,5 @@ fn a_report_on_a_component_shows_what_it_could_do_before_it_is_installed() {
     // Nothing was approved or installed.
     assert!(!home.run(&["plugin", "list"]).stdout.contains("fetcher"));
     let ran = home.run(&["report", "fetcher"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("not a file, folder or address"), "{ran:?}");
+    assert!(ran.code == Some(2) && ran.stderr.contains("is neither a path"), "{ran:?}");
 }

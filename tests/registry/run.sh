@@ -99,7 +99,7 @@ expect 0 "will be moved" plugin publish "$work/weather.wasm" "$to:1.0" --yes
 expect 1 "held back" plugin update --check
 expect 0 "updated: " plugin update weather --yes
 # The update needs a grant that the old component did not need: the running server goes on with the old one.
-logs "goes on with the code that was approved before"
+logs "goes on with the code that it had before"
 lists echo yes
 expect 0 "store" plugin grant weather store=wanted --yes
 lists keep yes

@@ -74,7 +74,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  portcullis setup --root ~/projects           write portcullis into your MCP clients
+  portcullis setup --root ~/projects           add portcullis to your MCP clients
   portcullis serve --root ~/projects           for one MCP client, over stdio
   portcullis serve --http --root ~/projects    for MCP clients, at http://127.0.0.1:8719/mcp
   portcullis tools                             list the tools
@@ -97,7 +97,7 @@ pub struct Common {
     /// Increase log verbosity (repeatable)
     #[arg(long, short, action = clap::ArgAction::Count, global = true)]
     verbose: u8,
-    /// Write the log as JSON lines, each with the id of its request
+    /// Write the log and all other messages on stderr as lines of JSON
     #[arg(long, global = true)]
     log_json: bool,
 }
@@ -110,7 +110,7 @@ enum Command {
     Setup(setup::Args),
     /// Add the MCP servers in a client's file to the configuration, as upstream servers
     Import(import::Args),
-    /// Check the whole installation, and say how to mend each fault
+    /// Check the whole installation, and suggest corrections where they are known
     Doctor(doctor::Args),
     /// Serve the tools of another MCP server, with generated views
     Wrap(wrap::Args),
@@ -144,7 +144,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Show the configuration or its path
+    /// Show the configuration, its path, or the JSON Schema of its file
     #[command(subcommand)]
     Config(config::Args),
     #[command(flatten)]
@@ -189,7 +189,7 @@ enum Plugin {
     Describe(describe::Args),
     /// Print the plugin folder
     Folder,
-    /// List the plugins, with the reason where one is refused
+    /// List the plugins and upstream servers, and why one is refused or unreachable
     List {
         /// Print JSON
         #[arg(long)]
@@ -199,7 +199,7 @@ enum Plugin {
     Diff(approve::DiffArgs),
     /// Approve a plugin's component, or the tools of another MCP server, as they are now
     Approve(approve::ApproveArgs),
-    /// Grant a plugin exactly what is named: shows the change of portcullis.toml and asks
+    /// Grant a plugin exactly what you name: shows the change of portcullis.toml and asks
     Grant(grant::Grant),
     /// Revoke grants of a plugin: shows the change of portcullis.toml and asks
     Revoke(grant::Revoke),

@@ -21,12 +21,12 @@ use super::style::{faint, green, red};
 /// The plugin or upstream server.
 #[derive(clap::Args)]
 pub struct Target {
-    /// The name of the plugin, or of the server in portcullis.toml
+    /// The name of the plugin or of the server
     name: String,
-    /// A server that `wrap` serves: a program and its arguments after `--`, or an address, as for `wrap`
+    /// If `wrap` serves the server: its URL, or `--` and its program with arguments, as they are given to `wrap`
     #[arg(trailing_var_arg = true, value_name = "COMMAND | URL")]
     server: Vec<String>,
-    /// Pass this environment variable to such a server (repeatable)
+    /// Pass this environment variable to the server that `wrap` serves (repeatable)
     #[arg(long = "env", value_name = "NAME", requires = "server")]
     variables: Vec<String>,
 }
@@ -124,7 +124,9 @@ impl ReviewedSource {
         if !server.is_empty() {
             let typed = portcullis_core::upstreams::Config::typed(server, variables)?;
             if context.config.upstreams.insert(name.to_owned(), typed).is_some() {
-                bail!("[upstreams.{name}] is in portcullis.toml: leave the server out");
+                bail!(
+                    "portcullis.toml already has [upstreams.{name}]: leave out the command or URL"
+                );
             }
             context.config.check()?;
         } else {
@@ -138,8 +140,8 @@ impl ReviewedSource {
         let Some(source) = found else {
             let names: Vec<_> = upstreams.all.iter().map(|source| &*source.name).collect();
             bail!(
-                "there is neither a plugin in a file nor an upstream `{name}`; upstreams: {}; if `wrap` serves \
-                 it, give the server, too",
+                "there is neither a plugin file nor an upstream server `{name}` (upstream servers: {})\n  hint: if \
+                 `wrap` serves it, add its command or URL; bundled plugins need no approval",
                 names.join(", ")
             );
         };
@@ -204,7 +206,7 @@ impl ReviewedSource {
             None if self.is_approved() => {}
             None => {
                 text += &faint(
-                    "  the differences are not known: no description of the approved component was kept\n",
+                    "  the differences are not known: there is no description of what was approved before\n",
                 )
             }
         }

@@ -46,8 +46,8 @@ impl Args {
         let found = loaded.len() + refused.len() + upstreams.len();
         if let Some(plugin) = self.target.as_ref().filter(|_| found == 0) {
             bail!(
-                "there is no plugin or upstream `{plugin}`\n  hint: `portcullis plugin list` lists them; a \
-                 file is written with a path, such as ./{plugin}.wasm"
+                "there is no plugin or upstream server `{plugin}`\n  hint: `portcullis plugin list` lists them; \
+                 for a file, write a path such as ./{plugin}.wasm"
             );
         }
         let warnings = super::safety::warnings(&context);
@@ -227,7 +227,10 @@ fn upstream_as_text(upstream: &Summary, records: &Usage, catalog: &Catalog) -> S
     text += &format!("  tools    {}\n", upstream.tools.join(", "));
     if !upstream.held.is_empty() {
         let held = upstream.held.join(", ");
-        text += &format!("  held     {}\n", red(&format!("{held}: new or changed since approved")));
+        text += &format!(
+            "  held     {}\n",
+            red(&format!("{held}: new, or changed since the approval"))
+        );
     }
     let unconfined = if upstream.confined { "" } else { "; nothing confines it" };
     text += &format!("  reach    {}{unconfined}\n", upstream.reach);

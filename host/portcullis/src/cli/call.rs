@@ -102,7 +102,7 @@ impl WantedTool {
                 anyhow!("unknown tool: {name}; the tools are: {}", names.join(", "))
             }
             Some(plugins) => anyhow!(
-                "the tool {name} that this command calls is not there: its plugin is switched off or \
+                "the tool {name} that this command calls is missing: its plugin is switched off or \
                  refused\n  hint: `portcullis plugin list` says why (plugins: {})",
                 plugins.join(", ")
             ),
@@ -177,7 +177,10 @@ impl CommandCall {
     fn show(&self, answer: Result<SourceAnswer, CallFailure>) -> anyhow::Result<CommandEnd> {
         let fail_with_questions = |keys: Vec<&str>| {
             let keys = portcullis_sanitize::visible_line(&keys.join(", "), 200);
-            bail!("the tool asks its client a question ({keys}); call it from an MCP client")
+            bail!(
+                "the tool asks the client a question ({keys}), which this command cannot answer: call the tool \
+                 from an MCP client"
+            )
         };
         match answer.map_err(|failure| anyhow!("{failure}"))? {
             SourceAnswer::Plugin(PluginAnswer::Tool(result)) => self.show_result(&result),
@@ -189,7 +192,10 @@ impl CommandCall {
             SourceAnswer::InnerQuestions(asked) => {
                 let names: Vec<_> = asked.tools().collect();
                 let names = portcullis_sanitize::visible_line(&names.join(", "), 200);
-                bail!("the tools {names} have questions to the client; call from an MCP client")
+                bail!(
+                    "the tools {names} ask the client questions, which this command cannot answer: call the \
+                     tool from an MCP client"
+                )
             }
             SourceAnswer::UpstreamQuestions { requests, .. } => {
                 fail_with_questions(requests.keys().map(String::as_str).collect())

@@ -110,7 +110,7 @@ pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Finding
     if context.roots.is_empty() {
         findings.remark(
             "roots",
-            "no roots: tools can open paths only where the client names its own roots",
+            "no roots: tools can open only paths beneath the roots that the client names",
             Some("portcullis setup --root FOLDER".into()),
         );
     } else {
@@ -174,8 +174,8 @@ fn commands(context: &CommandContext, findings: &mut Findings) -> anyhow::Result
         let names = refused.join("`, `");
         let mend = format!("unconfined-commands = {refused:?}");
         let text = format!(
-            "commands that are refused, because this system cannot confine programs: `{names}`. To let them run with all \
-             rights of the user, write at the top of portcullis.toml: {mend}"
+            "these commands are refused, because this system cannot confine programs: `{names}`. To let them run with \
+             all rights of the user, write at the top of portcullis.toml: {mend}"
         );
         findings.remark("commands", text, Some(mend));
     }
@@ -224,7 +224,7 @@ fn examine(plugins: &Plugins, findings: &mut Findings) {
                 (None, Some(wanted)) => findings.remark(
                     "plugins",
                     format!(
-                        "`{name}` wants `{capability}` ({wanted}) and is not granted it: its use \
+                        "`{name}` wants `{capability}` ({wanted}) and has no grant for it: its use \
                          will be refused"
                     ),
                     Some(format!("portcullis plugin grant {name} {capability}=wanted")),

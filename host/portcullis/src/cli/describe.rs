@@ -10,8 +10,9 @@ use super::{CommandEnd, Common, print};
 
 /// The end of the help.
 const ABOUT: &str = "\
-For components made from JavaScript, Python or Go: their functions are tools, and the comments `///` above the functions \
-in the WIT files become the descriptions of the tools. The programs that make such components leave the comments out.";
+For components made from JavaScript, Python or Go. Each function of such a component is a tool. The programs that make \
+the components leave out the comments of the WIT files, so this command writes them into the component: the comment \
+`///` above a function becomes the description of its tool.";
 
 /// Arguments of `plugin describe`.
 #[derive(clap::Args)]
@@ -19,7 +20,7 @@ in the WIT files become the descriptions of the tools. The programs that make su
 #[group(skip)]
 #[command(after_help = ABOUT)]
 pub struct Args {
-    /// The component, which is changed
+    /// The component to change
     #[arg(value_name = "PLUGIN.wasm")]
     component: PathBuf,
     /// The folder of the WIT files, one such file, or a WIT package in the binary format
@@ -42,7 +43,7 @@ impl Args {
 /// Writes the comments of the WIT files into the component. Returns the number of functions with a comment.
 #[expect(clippy::disallowed_methods, reason = "the file that the author names")]
 fn write(component: &Path, wit: &Path) -> anyhow::Result<usize> {
-    let bytes = std::fs::read(component).context("reading it\n  hint: build the plugin first")?;
+    let bytes = std::fs::read(component).context("reading it (build the plugin first)")?;
     let described = describe(&bytes, wit)?;
     // The file is replaced as a whole.
     let folder = component.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -22,11 +22,11 @@ use super::{CommandEnd, Common, log, print, signals, start};
 /// The end of the help.
 const ABOUT: &str = "\
 The project is built, its cases in the folder `cases` run, and its tools are served: as forms and views on a page of this \
-machine, and for MCP clients at `/mcp` of the same address. What the plugin logs, and what it may not do, is shown here, \
-with the lines of portcullis.toml that would allow it. All this happens again after each change of a file.
+machine, and for MCP clients at `/mcp` of the same address. The terminal shows what the plugin logs, and what is \
+denied to it, with the lines of portcullis.toml that would allow it. All this happens again after each change of a file.
 
 Grants are read from your portcullis.toml, or from the file that --config names. Approvals, the audit and what the plugin \
-stores are temporary. The tools may work in the folders of --root, or else in the project.";
+stores are temporary. The tools may access the folders of --root or, without --root, the folder of the project.";
 
 /// How often the files are checked for changes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -40,10 +40,11 @@ pub struct Args {
     /// The folder of the plugin's project
     #[arg(value_name = "PROJECT", default_value = ".")]
     project: PathBuf,
-    /// The command that builds the component, as words without a shell. Default: by the files of the project
+    /// The command that builds the component. It is split at spaces, and no shell runs it. Default: the one for the
+    /// Cargo.toml, package.json or build.sh of the project
     #[arg(long, value_name = "COMMAND")]
     build: Option<String>,
-    /// The component that the build makes. Default: the newest *.wasm
+    /// The component that the build makes, by its path in the project. Default: the newest *.wasm
     #[arg(long, value_name = "PLUGIN.wasm")]
     component: Option<PathBuf>,
     /// Port on 127.0.0.1; 0 selects a free one

@@ -44,7 +44,7 @@ impl Project {
             None => match found_build(&folder) {
                 Some(text) => words(text),
                 None => bail!(
-                    "{} has no Cargo.toml, package.json or build.sh, so it is not known how it is built\n  hint: add \
+                    "{} has no Cargo.toml, package.json or build.sh, so the build command is not known\n  hint: add \
                      `--build 'COMMAND'`",
                     folder.display()
                 ),

@@ -1,4 +1,4 @@
-//! `portcullis doctor`: checks the whole installation, and says how to mend the faults for which a step is known.
+//! `portcullis doctor`: checks the whole installation, and suggests corrections where they are known.
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
@@ -27,7 +27,7 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Also connect to the hosts that plugins are granted. Nothing is sent to them
+    /// Also open a TCP connection to each granted host and each upstream server. Nothing is sent
     #[arg(long)]
     network: bool,
 }
@@ -111,8 +111,10 @@ fn clients(findings: &mut Findings) {
             Ok(entries) => {
                 for entry in entries {
                     is_in_any = true;
-                    let text =
-                        format!("{} starts {} (`{}`)", client.name, entry.command, entry.name);
+                    let text = format!(
+                        "{} starts {} (entry `{}`)",
+                        client.name, entry.command, entry.name
+                    );
                     let path = Path::new(&entry.command);
                     if own.as_deref() == Some(&entry.command) {
                         findings.good("clients", text);
@@ -139,7 +141,7 @@ fn clients(findings: &mut Findings) {
         let found = if found.is_empty() {
             String::new()
         } else {
-            format!(" (found: {})", found.join(", "))
+            format!(" (clients found: {})", found.join(", "))
         };
         findings.remark(
             "clients",
@@ -191,7 +193,7 @@ fn cache(folder: &Path, findings: &mut Findings) {
         Err(error) => findings.fault(
             "cache",
             format!("the cache folder {shown} cannot be written: {error}"),
-            Some(format!("chmod u+rwx {shown}, or set `cache-dir` in [host]")),
+            Some(format!("chmod u+rwx {shown}, or set `cache-dir` in [host] of portcullis.toml")),
         ),
     }
 }
@@ -203,7 +205,10 @@ fn approvals(file: &Path, findings: &mut Findings) {
         Ok(_) => findings.good("approvals", format!("approvals: {shown}")),
         Err(error) => findings.fault(
             "approvals",
-            format!("nothing counts as approved: {}", error_chain(&error)),
+            format!(
+                "the approvals cannot be read, so nothing is approved: {}",
+                error_chain(&error)
+            ),
             Some(format!("remove {shown}, and approve again with `portcullis plugin approve`")),
         ),
     }
@@ -218,7 +223,7 @@ fn programs(config: &Config, findings: &mut Findings) -> anyhow::Result<()> {
         }
         for (name, install) in command.missing() {
             let text = format!(
-                "command `{}` does not find `{name}` in PATH: it works only in projects that have their own",
+                "command `{}` needs `{name}`, which is not in PATH: the command works only in projects with their own",
                 command.name
             );
             findings.remark("commands", text, install);
@@ -245,7 +250,7 @@ fn network(config: &Config, findings: &mut Findings) {
                 "network",
                 format!("{shown} cannot be reached: {error}"),
                 Some(
-                    "set HTTPS_PROXY if this network has a proxy; without a network, use packs"
+                    "set HTTPS_PROXY if this network has a proxy; offline, the UI5 tools can use packs of data"
                         .into(),
                 ),
             ),

@@ -30,7 +30,7 @@ fn lines(context: &CommandContext) -> [String; 5] {
             env!("CARGO_PKG_VERSION")
         ),
         format!(
-            "tools: {}, as the projects in the folders need them; `portcullis tools` lists them",
+            "tools: of {}, if the folders have projects for them; `portcullis tools` lists all",
             families.join(", ")
         ),
         format!("folders: {roots}"),

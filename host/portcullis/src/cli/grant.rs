@@ -46,7 +46,7 @@ pub struct Revoke {
     /// Revoke every grant
     #[arg(long, conflicts_with_all = ["grants", "unused"])]
     all: bool,
-    /// Revoke the grants that the plugin does not want, and those whose use is in no record of the audit
+    /// Revoke the grants that the plugin does not want, and those that it never used according to the audit
     #[arg(long, conflicts_with = "grants")]
     unused: bool,
     #[command(flatten)]
@@ -65,7 +65,8 @@ struct WriteMode {
 
 /// The short forms of all capabilities, for the help.
 fn short_forms() -> String {
-    let mut text = String::from("Values, with commas between several of one capability:");
+    let mut text =
+        String::from("Values (several values of one capability are separated by commas):");
     for capability in Capability::ALL {
         for (form, meaning) in capability.short_forms().forms {
             let form = format!("{capability}={form}");
@@ -162,7 +163,10 @@ pub(super) async fn grant(
     let edit = edit::grant(editing.text(), &args.name, &asked, editing.wants())
         .with_context(|| format!("granting to `{}`", args.name))?;
     if edit.is_nothing() {
-        return super::print(&format!("`{}` has this already: nothing to write\n", args.name));
+        return super::print(&format!(
+            "`{}` already has these grants: nothing to write\n",
+            args.name
+        ));
     }
     show(&editing, &edit)?;
     super::print(&effects(&editing, &edit)?)?;
@@ -218,11 +222,12 @@ fn unused(
     let name = editing.name;
     if uses.calls(name) == 0 {
         super::print(&format!(
-            "the audit has no call of `{name}`: only grants that it does not want are revoked\n"
+            "the audit has no call of `{name}`: only grants that the plugin does not want are revoked\n"
         ))?;
     } else if !uses.is_complete() {
         super::print(&format!(
-            "older records of `{name}` were deleted: its earlier uses are not known\n"
+            "older records of `{name}` were deleted, so its earlier uses are not known: only grants that the plugin \
+             does not want are revoked\n"
         ))?;
     }
     let wants = match &editing.wants {
@@ -280,7 +285,8 @@ fn effects(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<String> {
     let mut text = String::new();
     if edit.from_defaults {
         text += &format!(
-            "`{name}` is bundled. A section in portcullis.toml replaces its default grants, so the edit repeats them.\n"
+            "`{name}` is bundled. A section in portcullis.toml replaces its default grants, so the edit \
+             also writes those.\n"
         );
     }
     let lines = |values: &[(Capability, String)]| -> String {

@@ -21,8 +21,8 @@ use translate::{Translated, translate};
 
 /// The end of the help.
 const ABOUT: &str = "\
-Each server becomes a section [upstreams.NAME] of portcullis.toml. Passwords and tokens do not: they are written into \
-files beside it that only you can read, and the section names these files.
+Each server becomes a section [upstreams.NAME] of portcullis.toml. Passwords and tokens are written into files that \
+only you can read, in the folder `secrets` beside portcullis.toml. The section names these files.
 
 Examples:
   portcullis import ~/.cursor/mcp.json --dry-run
@@ -79,7 +79,8 @@ impl Args {
         let after = write_into(&secrets, &text, &new)?;
         let written = write_config(&config, &after)?;
         let next = format!(
-            "remove these servers from {}, so that they run behind portcullis only; `portcullis plugin list` starts them",
+            "next: remove these servers from {}, so that only portcullis starts them; `portcullis plugin list` shows \
+             whether they start",
             visible_line(&self.file.display().to_string(), 1000)
         );
         super::print(&format!("{written}{}\n", faint(&next)))?;
@@ -161,7 +162,7 @@ fn select(
         };
         left_out += 1;
         super::print(&format!(
-            "{} `{shown}` is left out: {why}; rename it in the file\n",
+            "{} `{shown}` is left out: {why}; rename the server in the client's file\n",
             red("!!")
         ))?;
     }

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::style::{faint, green, red};
 
 /// What no component can do, independent of grants.
-pub const NEVER: &str = "open sockets; read the host's environment variables or arguments; run native code; reach the \
-                     memory or the state of other plugins";
+pub const NEVER: &str = "open sockets; read the host's environment variables or arguments; run native code of its own; \
+                     reach the memory or the state of other plugins";
 
 /// An inspection as text.
 pub fn as_text(inspection: &Inspection) -> String {

@@ -111,7 +111,7 @@ pub fn begin(verbose: u8, as_json: bool, telemetry: Option<&Telemetry>) {
     let filter = std::env::var("PORTCULLIS_LOG").ok();
     let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default)).unwrap_or_else(|error| {
         // The log has not begun yet, so the message goes to stderr directly.
-        eprintln!("PORTCULLIS_LOG is ignored: it is not a filter of log records: {error}");
+        eprintln!("PORTCULLIS_LOG is not a valid log filter, so it is ignored: {error}");
         EnvFilter::new(default)
     });
     let as_json = *AS_JSON.get_or_init(|| as_json);

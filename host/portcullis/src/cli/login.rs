@@ -40,13 +40,13 @@ impl Upstreams {
         let upstreams = context.upstreams()?;
         let Some(source) = upstreams.all.iter().find(|source| *source.name == **name) else {
             bail!(
-                "there is no upstream `{name}`\n  hint: if `wrap` serves it, pass its address, too"
+                "there is no upstream server `{name}`\n  hint: if `wrap` serves it, also pass its URL"
             );
         };
         let login = source.upstream.login().with_context(|| {
             format!(
-                "`{name}` has no login: it is a program, has `Authorization` in its `headers`, or is \
-                 reached without TLS on another machine"
+                "`{name}` needs no login, or cannot have one: it is a program, has `Authorization` in its \
+                 `headers`, or is reached without TLS on another machine"
             )
         })?;
         match &self {
@@ -70,7 +70,7 @@ async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> anyhow::Resul
     let _asked = upstream.listing().await;
     let authorized = login
         .authorize(async |address| {
-            super::print(&format!("Open this in a browser on this machine:\n\n{address}\n\n"))
+            super::print(&format!("Open this URL in a browser on this machine:\n\n{address}\n\n"))
                 .map(drop)
         })
         .await

@@ -54,16 +54,16 @@ pub struct Flags {
     /// Environment variable with the service's key [default: ANTHROPIC_API_KEY or OPENAI_API_KEY]
     #[arg(long, value_name = "VARIABLE", help_heading = "Models")]
     key_env: Option<String>,
-    /// What models are asked to do in all views, such as "large numbers, in Dutch"
+    /// Instructions to the model for all views, such as "large numbers, in Dutch"
     #[arg(long, value_name = "TEXT", help_heading = "Models")]
     prompt: Option<String>,
-    /// A file with such a prompt; the text of --prompt is added after it
+    /// A file with instructions to the model for all views; the text of --prompt is added after them
     #[arg(long, value_name = "FILE", help_heading = "Models")]
     prompt_file: Option<PathBuf>,
     /// The standard by which clients show the views
     #[arg(long, value_name = "STANDARD", help_heading = "Models", default_value = "mcp-apps")]
     standard: ViewStandard,
-    /// Offer the tool `_ui` to the client's model, which changes views with it; --provider does, too
+    /// Offer the client's model the tool `_ui`, which changes views; --provider also offers it
     #[arg(long, help_heading = "Models")]
     ui_tool: bool,
     /// Refused: other programs of the machine could read the key

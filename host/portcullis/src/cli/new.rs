@@ -18,7 +18,7 @@ use super::{CommandEnd, Common, print};
 #[group(skip)]
 #[command(after_help = about())]
 pub struct Args {
-    /// The name of the plugin, and of the new folder in this folder
+    /// The name of the plugin, and of the new folder in the working directory
     name: String,
     /// The language
     #[arg(long = "lang", value_name = "LANGUAGE")]
@@ -28,7 +28,8 @@ pub struct Args {
 /// The end of the help.
 fn about() -> String {
     format!(
-        "The languages:\n{}\nThe project builds, tests and calls itself: its README.md has the commands.",
+        "The languages:\n{}\nThe README.md of the project has the commands that build, test, install and call \
+         the plugin.",
         languages()
     )
 }

@@ -107,7 +107,7 @@ impl Args {
 
 fn moved_warning(target: &str, before: &Digest) -> String {
     format!(
-        "{}: {target} now names another artifact ({before}), and the tag will be moved\n",
+        "{}: {target} now names another artifact ({before}); the tag will be moved to the new one\n",
         red("warning")
     )
 }

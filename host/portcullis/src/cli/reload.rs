@@ -56,7 +56,7 @@ impl Reloader<'_> {
             let reason = tokio::select! {
                 () = self.hangup.received() => "SIGHUP",
                 () = wait_for_change(&files, CHECK_INTERVAL, async || watched.look().await) => {
-                    "its files have changed"
+                    "files of the configuration or of plugins have changed"
                 }
                 () = approved(approvals, &lock, &shared) => "the approvals have changed",
             };
@@ -68,7 +68,7 @@ impl Reloader<'_> {
                 Err(error) => {
                     let error = portcullis_sanitize::error_chain(error.as_ref());
                     tracing::error!(
-                        "{reason}, but the configuration cannot be used, so the server goes on with the one \
+                        "{reason}, but the new configuration cannot be used, so the server goes on with the one \
                          that it has: {}",
                         portcullis_sanitize::visible(&error)
                     );
@@ -102,7 +102,7 @@ impl Reloader<'_> {
         let mut context = self.context.read_again(self.common)?;
         self.options.override_config(&mut context.config)?;
         for key in fixed_at_start(&self.context.config, &context.config) {
-            tracing::warn!("`{key}` has changed, which takes effect at the next start");
+            tracing::warn!("`{key}` has changed: the new value takes effect at the next start");
         }
         for warning in super::safety::warnings(&context) {
             tracing::warn!("{warning}");
@@ -154,7 +154,9 @@ impl Reloader<'_> {
             };
             let Some(known) = known.loaded.iter().find(has_changed) else { continue };
             if is_same_section(before, &context.config, name) {
-                tracing::warn!("plugin `{name}` goes on with the code that was approved before");
+                tracing::warn!(
+                    "plugin `{name}` goes on with the code that it had before this change"
+                );
                 plugins.loaded.push(known.clone());
             }
         }

@@ -16,7 +16,7 @@ use super::style::faint;
 pub struct Args {
     /// The plugin's name
     name: String,
-    /// Keep its section of portcullis.toml: a plugin that gets this name later has these grants
+    /// Keep the plugin's section of portcullis.toml: a later plugin of this name has its grants
     #[arg(long)]
     keep_grants: bool,
     /// Also remove the data that the plugin stored and cached

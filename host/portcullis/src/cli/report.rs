@@ -29,16 +29,16 @@ enum Format {
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Report on components that are not installed, instead of the plugins: a file, a folder or an address each
+    /// Report on these components instead of the installed plugins. Each is a file, a folder or an address
     #[arg(value_name = "COMPONENT")]
     components: Vec<String>,
     /// Write the report to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Form of the report [default: by the file's extension, else text]
+    /// Form of the report. Default: the one that the extension of --out names, or else text
     #[arg(long, value_name = "FORM")]
     format: Option<Format>,
-    /// End with exit code 1 if there are findings of these rules, with commas in between
+    /// Exit with code 1 if one of these rules has a finding. Rules are separated by commas
     #[arg(long, value_name = "RULES", value_parser = rules)]
     fail_on: Option<String>,
 }
@@ -77,8 +77,8 @@ impl Args {
                 for component in components {
                     let Some(uninstalled) = Uninstalled::of(component)? else {
                         bail!(
-                            "`{}` is not a file, folder or address of a component: without a component, the \
-                             report is about all plugins",
+                            "`{}` is neither a path (with a separator, or ending in .wasm) nor an address\n  hint: \
+                             without an argument, the report is about all plugins",
                             visible_line(component, 200)
                         );
                     };
@@ -139,7 +139,7 @@ fn as_text(report: &Report) -> String {
         let word = if word == "note" { green(&word) } else { red(&word) };
         text += &format!("{word} {rule}\n    {}\n", visible_line(&finding.message, 1000));
         if !finding.mend.is_empty() {
-            text += &format!("    to mend it: {}\n", visible_line(&finding.mend, 500));
+            text += &format!("    next step: {}\n", visible_line(&finding.mend, 500));
         }
     }
     text + &counts(report) + "\n"

@@ -58,7 +58,7 @@ impl Args {
             if is_cut {
                 super::print(&format!(
                     "{}\n",
-                    faint("the list is cut: the registry has more names")
+                    faint("the list is cut off: the registry has more names")
                 ))?;
             }
         }

@@ -16,7 +16,8 @@ use super::context::CommandContext;
 // clap names a group after its struct, and other structs have this name.
 #[group(skip)]
 pub struct Flags {
-    /// List the tools of these families, plugins and servers only; `all` lists every tool, `search` offers tools by search, `code` by programs
+    /// Let clients see only the tools of these families, plugins and servers. `all`: every tool; `search`: clients find
+    /// tools by search; `code`: models call tools in programs
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tools: Vec<String>,
     /// Let clients see the tools of this profile of the configuration

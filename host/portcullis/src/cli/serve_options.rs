@@ -12,7 +12,7 @@ use super::{selection, views};
 /// The options of `serve`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Serve over HTTP, by default at 127.0.0.1:8719
+    /// Serve over HTTP at this address. Default: `listen` of the section [http], or else 127.0.0.1:8719
     #[arg(long, value_name = "ADDRESS")]
     http: Option<Option<SocketAddr>>,
     /// Require the text of this file as the bearer token of every HTTP request

@@ -35,13 +35,13 @@ Examples:
 #[group(skip)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The clients. Default: those that are found on this machine
+    /// The clients. Default: those that are found on this machine, and with --remove also the files of this project
     #[arg(value_name = "CLIENT", value_parser = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.id)))]
     clients: Vec<String>,
-    /// List the tools of these families only, with commas between them
+    /// Let the clients see only the tools of these families (separated by commas)
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',')]
     with: Vec<String>,
-    /// The name of the entry
+    /// The name of the entry in the clients' files
     #[arg(long, default_value = "portcullis")]
     name: String,
     /// Remove the entry. The file is then as it was before, unless something else changed in it
@@ -285,15 +285,15 @@ fn plan_text(client: &Client, plan: &Plan) -> String {
     };
     let (what, lines) = match &plan.change {
         Change::Nothing => ("nothing to do", Vec::new()),
-        Change::Add => ("adds, and leaves the rest as it is", entry("+")),
-        Change::Remove => ("removes, and leaves the rest as it is", entry("-")),
-        Change::RemoveFile => ("removes the file, in which nothing else is", entry("-")),
+        Change::Add => ("adds this entry, and leaves the rest as it is", entry("+")),
+        Change::Remove => ("removes this entry, and leaves the rest as it is", entry("-")),
+        Change::RemoveFile => ("removes the file, which contains nothing else", entry("-")),
         Change::Correct(keys) => {
             let lines = keys.iter().flat_map(|(key, old, new)| {
                 let old = old.as_ref().map(|old| format!("- {key}: {old}"));
                 old.into_iter().chain([format!("+ {key}: {new}")])
             });
-            ("corrects, and leaves the rest as it is", lines.collect())
+            ("corrects these keys, and leaves the rest as it is", lines.collect())
         }
     };
     let mut text = format!("{} {}\n  {what}\n", green(client.name), faint(&path));

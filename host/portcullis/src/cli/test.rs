@@ -23,10 +23,10 @@ A case is a file such as this:
   [expect]
   contains = [\"water\"]
 
-The grants are those of portcullis.toml. [expect] may also have `text`, `structured`, `is-error` and `denied`. Each case \
-runs alone, in a folder of its own that is removed afterwards; `{root}` in a text stands for this folder. Your \
-configuration, approvals and audit are neither used nor changed. A case grants what it says: read the cases of others \
-before you run them.";
+`grants` has the same keys as [plugins.NAME.grants] of portcullis.toml. [expect] may also have `text`, `structured`, \
+`is-error` and `denied`. Each case runs alone, in a folder of its own that is removed afterwards; `{root}` in a text \
+stands for this folder. Your configuration, approvals and audit are neither used nor changed. The plugin gets the \
+grants that a case names, so read the cases of others before you run them.";
 
 /// Arguments of `test`.
 #[derive(clap::Args)]

@@ -29,7 +29,7 @@ pub struct Args {
     command: Option<Command>,
     #[command(flatten)]
     select: Conditions,
-    /// Show at most this many records, the latest ones
+    /// Show only this many of the latest records
     #[arg(long, value_name = "N", default_value_t = 200)]
     limit: usize,
     /// Keep printing new records until Ctrl-C
@@ -38,7 +38,7 @@ pub struct Args {
     /// Show counts and denials of each plugin and server, including those of deleted records
     #[arg(long, conflicts_with_all = ["since", "until", "host", "capability", "tool", "request", "denied", "findings"])]
     summary: bool,
-    /// Print JSON; records as lines of JSON
+    /// Print JSON: one line for each record, or one object with --summary
     #[arg(long)]
     json: bool,
 }
@@ -73,7 +73,7 @@ struct Conditions {
     /// Only calls of this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Only this request
+    /// Only records of the request with this ID
     #[arg(long, value_name = "ID")]
     request: Option<String>,
     /// Only denials
@@ -88,7 +88,7 @@ struct Conditions {
 enum Command {
     /// Check that no record was removed, changed, moved or cut off
     Verify {
-        /// The digest that an earlier `trail verify` printed, kept elsewhere
+        /// Also check that the folder was not replaced since an earlier `trail verify`, which printed this digest
         #[arg(long, value_name = "DIGEST")]
         last: Option<String>,
         /// Print JSON
@@ -339,8 +339,8 @@ fn print_summary(folder: &Path, only: Option<&str>, is_json: bool) -> anyhow::Re
 
 /// What verification cannot prove.
 const UNPROVEN: &str = "\
-Not proven: that the whole folder was not replaced. Anyone who can write to it can compute a new chain.
-Keep the digest elsewhere, and give it to `portcullis trail verify --last DIGEST` later.
+Not proven: that nobody replaced the whole folder. Anyone who can write to it can compute a new chain of digests.
+Keep the digest elsewhere, and pass it later to `portcullis trail verify --last DIGEST`.
 Also not proven: that the last lines of a running or killed process are complete.";
 
 /// Verifies the folder. Exit code 1: there are signs of tampering.

@@ -59,9 +59,8 @@ impl Trial {
         let place = tempfile::tempdir().context("creating a temporary folder")?;
         let plugins = place.path().join("plugins");
         std::fs::create_dir_all(&plugins).context("creating a temporary folder")?;
-        std::fs::copy(component, plugins.join(format!("{plugin}.wasm"))).with_context(|| {
-            format!("reading {}\n  hint: build the plugin first", component.display())
-        })?;
+        std::fs::copy(component, plugins.join(format!("{plugin}.wasm")))
+            .with_context(|| format!("reading {} (build the plugin first)", component.display()))?;
         Ok(Self { plugin, place, user: Folders::of_user()? })
     }
 

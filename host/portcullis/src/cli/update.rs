@@ -24,10 +24,10 @@ use super::style::{faint, green, red};
 #[derive(clap::Args)]
 #[command(after_help = sources::LOGINS)]
 pub struct Args {
-    /// The plugins; without names, all that were fetched
+    /// The plugins. Default: all that were fetched
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Report newer components and change nothing. Exit code 1: there are some
+    /// Report newer components and change nothing. Exit code 1: there is a newer component
     #[arg(long, conflicts_with_all = ["reason", "yes"])]
     check: bool,
     /// Fetch from this source instead of the recorded one. Later updates use it, too
@@ -106,7 +106,7 @@ impl Args {
             super::print(&format!(
                 "{shown} is pinned to a digest: {}\n  {}\n",
                 visible_line(&source.to_string(), 500),
-                faint("`--from SOURCE` takes another")
+                faint("`--from SOURCE` takes another component")
             ))?;
             return Ok(true);
         }
@@ -136,7 +136,7 @@ impl Args {
             ))?;
             return Ok(false);
         }
-        if !self.consent.ask(&format!("Replace `{name}`, and approve it as it is there?"))? {
+        if !self.consent.ask(&format!("Replace `{name}`, and approve the new component?"))? {
             super::print("held back: nothing was changed\n")?;
             return Ok(false);
         }
@@ -174,7 +174,8 @@ impl Args {
             (None, Some(from)) => sources::parse(&from.source)
                 .with_context(|| format!("the source of `{name}` in the lock file"))?,
             (None, None) => bail!(
-                "it is not known where `{name}` was fetched, because its file was copied\n  hint: name a source with `--from SOURCE`"
+                "the source of `{name}` is not known, because its file was copied by hand\n  hint: name a source \
+                 with `--from SOURCE`"
             ),
         };
         let digest =
@@ -256,7 +257,7 @@ fn changes(
         Some(changed) => text += &super::approve::differences_text(&changed),
         None => {
             text += &faint(
-                "  the differences are not known: no description of the approved component was kept\n",
+                "  the differences are not known: there is no description of what was approved before\n",
             );
             text += &super::inspect::as_text(inspection);
         }

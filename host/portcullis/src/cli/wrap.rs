@@ -15,16 +15,17 @@ use super::{CommandEnd, serve};
 pub struct Args {
     #[command(flatten)]
     serve: serve::Args,
-    /// Name of the server in the audit, and prefix of tool names that collide. Default: a word from the command or URL
+    /// Name of the server, for the audit and as the prefix of tool names that collide. Default: a word of the command
+    /// or URL
     #[arg(long)]
     name: Option<String>,
-    /// Pass this environment variable to the server, beside HOME, LANG, PATH and TMPDIR (repeatable)
+    /// Pass this environment variable to the server (repeatable). A few others, such as PATH, are always passed
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
-    /// Also offer the bundled tools
+    /// Also offer the tools of the bundled plugins
     #[arg(long)]
     with_bundled: bool,
-    /// The server: its URL, or after `--` a program with its arguments
+    /// The server: its URL, or `--` and a program with its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND | URL")]
     server: Vec<String>,
 }

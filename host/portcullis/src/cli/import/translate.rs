@@ -97,7 +97,8 @@ impl Translated {
             .collect::<Result<Vec<_>, String>>()?;
         if args.iter().any(|arg| is_secret("", arg) || has_secret_option(arg)) {
             self.remarks.push(
-                "an argument looks like a secret: other programs can read arguments; give it by `env` if the server can"
+                "an argument looks like a secret, and other programs can read arguments: pass the secret in `env` if \
+                 the server can read it there"
                     .into(),
             );
         }
@@ -144,7 +145,7 @@ impl Translated {
             None | Some("stdio") => return Ok(()),
             Some("http" | "streamable-http" | "streamableHttp" | "streamable_http") => "http",
             Some("sse") => "sse",
-            Some(other) => return Err(format!("its `type` is `{other}`")),
+            Some(other) => return Err(format!("its `type` `{other}` is not supported")),
         };
         if is_program {
             return Err(format!("it has a `command`, and its `type` is `{transport}`"));
