@@ -67,7 +67,7 @@ pub enum Refusal {
         program: String,
     },
     /// The file is written in a way in which the entry cannot be changed alone.
-    #[error("{} is written in a way that cannot be edited without changing more than the entry `{name}`: edit it by hand", path.display())]
+    #[error("{} is written in a way in which the entry `{name}` cannot be changed alone: edit the file by hand", path.display())]
     Unusual {
         /// The file.
         path: PathBuf,

@@ -100,7 +100,7 @@ fn keep_metadata(like: &File, file: &File) -> io::Result<()> {
         rustix::fs::fchown(file, user, group).map_err(|error| {
             io::Error::new(
                 io::Error::from(error).kind(),
-                "it belongs to another user or group, which the new file could not keep",
+                "it belongs to another user or group, and this process cannot give the new file this owner",
             )
         })?;
     }

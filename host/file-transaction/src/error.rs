@@ -19,7 +19,7 @@ pub enum TransactionError {
     Cancelled,
     /// Two changes contradict each other.
     #[error(
-        "`{}` cannot be written beside `{}`: both lead to the same file, or one would have to be a directory",
+        "`{}` cannot be written together with `{}`: both are the same file, or the latter would have to be a directory",
         second.display(), first.display()
     )]
     Overlap {
@@ -29,10 +29,10 @@ pub enum TransactionError {
         second: PathBuf,
     },
     /// The path has parts such as `..`, or is not UTF-8.
-    #[error("`{}` is not a plain path", .0.display())]
+    #[error("`{}` is not a plain path: it has parts such as `..`, or is not UTF-8", .0.display())]
     NotPlain(PathBuf),
     /// The path names the base directory itself.
-    #[error("`{}` is the directory itself", .0.display())]
+    #[error("`{}` is the base directory, and not a file in it", .0.display())]
     IsBase(PathBuf),
     /// The directory of a file was removed or replaced meanwhile. The path is only the name of the file.
     #[error("the directory of `{}` no longer exists", .0.display())]
@@ -98,10 +98,12 @@ impl fmt::Display for Obstacle {
         f.write_str(match self {
             Self::Missing => "does not exist",
             Self::DanglingLink => "is a link whose target does not exist",
-            Self::Link => "is a link, which is not replaced by a file",
+            Self::Link => "is a link, and links are not replaced",
             Self::NotRegular => "is not a regular file",
             Self::ReadOnly => "is read-only",
-            Self::HardLinks => "has several names (hard links), which would no longer be one file",
+            Self::HardLinks => {
+                "has several names (hard links), and only one of them would be replaced"
+            }
             Self::Changed => "was changed by another program in the meantime",
         })
     }

@@ -203,7 +203,7 @@ fn recover_one(path: &Path) -> Option<String> {
     if group.clean() {
         journal.end();
     }
-    Some(format!("changes to files in {} that were interrupted {outcome}", names.join(", ")))
+    Some(format!("interrupted changes to files in {} {outcome}", names.join(", ")))
 }
 
 /// Completes or undoes the changes. Returns the outcome, as the end of a sentence for the operator.
@@ -218,21 +218,21 @@ fn finish(group: &Group, last: Line, journal: &mut Journal) -> String {
             Err(error) => Some(error),
         },
         Line::Undo => None,
-        Line::Begin { .. } => return "left nothing".to_owned(),
+        Line::Begin { .. } => return "left nothing behind".to_owned(),
         Line::Done if group.records.is_empty() => return "have been dropped".to_owned(),
         Line::Done => return "are complete".to_owned(),
     };
     let _unwritten = journal.add(&Line::Undo);
     let not_undone = group.undo();
     let why = error
-        .map(|error| format!(", as {}", portcullis_sanitize::error_chain(&error)))
+        .map(|error| format!(" ({})", portcullis_sanitize::error_chain(&error)))
         .unwrap_or_default();
     if not_undone.is_empty() {
         return format!("have been undone{why}");
     }
     let not_undone: Vec<_> = not_undone.iter().map(|path| path.display().to_string()).collect();
     format!(
-        "have been undone{why}, except these, which were changed since: {}",
+        "have been undone{why}, except in these files, which were changed since: {}",
         not_undone.join(", ")
     )
 }

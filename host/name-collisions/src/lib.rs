@@ -64,10 +64,12 @@ impl Names {
                 let own = if keeps { name.clone() } else { format!("{source_name}_{name}") };
                 if own.len() > MAX_NAME_BYTES {
                     remark(format!(
-                        "the {kind} `{own}` of `{source_name}` is hidden: its name is too long"
+                        "the {kind} `{own}` of `{source_name}` is hidden: its name has more than {MAX_NAME_BYTES} bytes"
                     ));
                 } else if taken.contains_key(&own) {
-                    remark(format!("a second {kind} `{own}`, of `{source_name}`, is hidden"));
+                    remark(format!(
+                        "the {kind} `{own}` of `{source_name}` is hidden: another {kind} has that name"
+                    ));
                 } else {
                     if !keeps {
                         let first = &all[owner].source;
@@ -155,7 +157,10 @@ mod tests {
         let mut remarks = Vec::new();
         let names = Names::of("tool", &all, |_, _| 0, &mut remarks);
         assert_eq!(names.find("b_x"), Some((2, 0)));
-        assert!(remarks.iter().any(|one| one.text.contains("a second tool `b_x`")), "{remarks:?}");
+        assert!(
+            remarks.iter().any(|one| one.text.contains("the tool `b_x` of `b` is hidden")),
+            "{remarks:?}"
+        );
     }
 
     #[test]
@@ -170,7 +175,10 @@ mod tests {
         let names = Names::of("tool", &all, |_, _| 0, &mut remarks);
         assert!(names.find(&long).is_none());
         assert_eq!(names.find("b_x"), Some((0, 0)));
-        assert!(remarks.iter().any(|one| one.text.contains("too long")), "{remarks:?}");
-        assert!(remarks.iter().any(|one| one.text.contains("a second tool")), "{remarks:?}");
+        assert!(remarks.iter().any(|one| one.text.contains("more than 128")), "{remarks:?}");
+        assert!(
+            remarks.iter().any(|one| one.text.contains("another tool has that name")),
+            "{remarks:?}"
+        );
     }
 }

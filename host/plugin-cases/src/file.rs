@@ -53,8 +53,8 @@ pub struct Expectation {
     /// The whole structured content of the answer.
     #[schemars(with = "Option<BTreeMap<String, Value>>")]
     pub structured: Option<toml::Table>,
-    /// What the plugin is refused: the beginning of each denial, such as `http GET https://example.org`. A denial that is
-    /// not listed is a failure.
+    /// The denials that are expected: the beginning of each, such as `http GET https://example.org`. The case fails if
+    /// a denial is not listed, or if a listed one does not happen.
     #[serde(default)]
     pub denied: Vec<String>,
 }

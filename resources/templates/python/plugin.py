@@ -1,4 +1,4 @@
-"""The tools of this plugin: each function of the interface `lines` in wit/plugin.wit is one."""
+"""The tools of this plugin are the functions of the interface `lines` in wit/plugin.wit."""
 
 from componentize_py_types import Err
 from wit_world import exports

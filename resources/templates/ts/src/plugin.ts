@@ -1,4 +1,4 @@
-// The tools of this plugin: each function of the interface `lines` in wit/plugin.wit is one.
+// The tools of this plugin are the functions of the interface `lines` in wit/plugin.wit.
 // What a function throws as text is the error that the model reads.
 
 import type { Line, Pattern } from "local:plugin/lines";
