@@ -91,7 +91,7 @@ pub struct Common {
     /// Allow tools to access this directory (repeatable)
     #[arg(long = "root", value_name = "DIR", global = true)]
     roots: Vec<PathBuf>,
-    /// Refuse plugins and servers that are not approved, instead of approving them at first use
+    /// Approve nothing at first use: refuse unapproved plugins, and hold back unapproved tools of servers
     #[arg(long, global = true)]
     locked: bool,
     /// Increase log verbosity (repeatable)
