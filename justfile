@@ -18,6 +18,15 @@ lint:
 # Build the documentation of the code, without warnings
 docs:
     RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+    python3 resources/book/stage.py "${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/book"
+
+# Make static pages of the documentation in target/book/html (needs mdBook: cargo install --locked mdbook@0.5.4)
+book:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    book="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/book"
+    python3 resources/book/stage.py "$book"
+    mdbook build "$book"
 
 # Test third-party MCP clients with the built binary (needs npm, and Python with venv)
 clients: _build
