@@ -34,12 +34,28 @@ pub fn answer_without_asking(
     let may_ask = caller.supports("elicitation.form") && subject.chars().count() <= MAX_SUBJECT;
     (!may_ask).then(|| {
         tracing::warn!(
-            "the user cannot be asked whether `{name}` may do this: {kind} {short}; to allow it \
-             without a question, add to portcullis.toml:\n\
-             [plugins.{name}.grants.client]\nagreed.{kind} = [\"{short}\"]"
+            "the user cannot be asked whether `{name}` may do this: {kind} {short}{}",
+            remedy(name, kind, subject)
         );
         (json!({ "action": "decline" }), "could-not-be-asked")
     })
+}
+
+/// The lines of `portcullis.toml` that allow an action without a question. Empty if the subject cannot be written
+/// there as it is shown.
+fn remedy(plugin: &str, kind: &str, subject: &str) -> String {
+    if portcullis_sanitize::line(subject, MAX_SUBJECT) != *subject {
+        return String::new();
+    }
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_bare_key = !kind.is_empty() && kind.bytes().all(is_bare);
+    // A string of JSON without control characters is a string of TOML, too.
+    let (quoted_kind, quoted_subject) = (json!(kind).to_string(), json!(subject));
+    let key = if is_bare_key { kind } else { &quoted_kind };
+    format!(
+        "; to allow it without a question, add to portcullis.toml:\n\
+         [plugins.{plugin}.grants.client]\nagreed.{key} = [{quoted_subject}]"
+    )
 }
 
 /// The question, as a form without fields. Accepting the form is consent.
@@ -60,7 +76,28 @@ pub fn form(consent: &Consent, plugin: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use portcullis_core::config::Config;
+
     use super::*;
+
+    #[test]
+    fn the_remedy_is_toml_that_allows_the_action() {
+        let long = "x".repeat(MAX_SUBJECT);
+        for subject in ["quit", "say \"a\" in C:\\b", &long] {
+            for kind in ["console", "a \"b\""] {
+                let remedy = remedy("editor", kind, subject);
+                let (_, lines) = remedy.split_once(":\n").unwrap();
+                let config =
+                    Config::parse(&format!("{lines}\nfeatures = [\"consent\"]\n")).unwrap();
+                let grant = config.plugins["editor"].grants.client.as_ref().unwrap();
+                assert!(grant.agrees(kind, subject), "{lines}");
+                assert!(!grant.agrees(kind, "other"), "{lines}");
+            }
+        }
+        for subject in ["two\nlines", "\u{202e}", &format!("{long}x")] {
+            assert_eq!(remedy("editor", "console", subject), "", "{subject}");
+        }
+    }
 
     #[test]
     fn texts_of_a_plugin_cannot_hide_the_action() {
