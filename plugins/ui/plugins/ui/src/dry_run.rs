@@ -181,7 +181,10 @@ impl<'a> Run<'a> {
         match place.items() {
             Ok(place) => Some(Target { place, chain }),
             Err(kind) => {
-                self.wrong(at, format!("{path} leads to a {kind}, not to a list"));
+                self.wrong(
+                    at,
+                    format!("{path} leads to a value of the type {kind}, not to a list"),
+                );
                 None
             }
         }
@@ -390,7 +393,7 @@ mod tests {
             ),
             (
                 json!({ "component": "List", "items": "/result/city", "child": { "component": "Form" } }),
-                "/root/items: \"/result/city\" leads to a string, not to a list",
+                "/root/items: \"/result/city\" leads to a value of the type string, not to a list",
             ),
             (
                 json!({ "component": "Table", "rows": "/result/days", "columns": [{ "label": "a", "path": "@/wind" }] }),

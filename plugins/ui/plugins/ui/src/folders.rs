@@ -9,7 +9,8 @@ use std::{fs, path::Path};
 /// Writes the page of a tool to the export folder, if one is set and the page has changed.
 pub fn export(request: &Request<'_>, settings: &Settings, tool: &str, html: &str) {
     if let Some(folder) = &settings.export_dir {
-        write(request, folder, &format!("{}.html", address::encoded(tool)), html);
+        let file = format!("{}.html", address::encoded(tool));
+        write(request, "export", folder, &file, html);
     }
 }
 
@@ -17,18 +18,19 @@ pub fn export(request: &Request<'_>, settings: &Settings, tool: &str, html: &str
 pub fn debug(request: &Request<'_>, settings: &Settings, tool: &str, what: &str, text: &str) {
     if let Some(folder) = &settings.debug_dir {
         let file = format!("{}-{}-{what}", address::encoded(tool), address::encoded(&request.id()));
-        write(request, folder, &file, &redacted(text));
+        write(request, "debug", folder, &file, &redacted(text));
     }
 }
 
-fn write(request: &Request<'_>, folder: &str, file: &str, text: &str) {
+/// Writes a file, unless it has this text. A failure is logged with `step`.
+fn write(request: &Request<'_>, step: &str, folder: &str, file: &str, text: &str) {
     let path = Path::new(folder).join(file);
     if fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
         return;
     }
     if let Err(error) = changes::new().put(&path, text).apply() {
         let why = format!("cannot write {}: {error}", path.display());
-        request.log(Level::Warning, json!({ "step": "debug", "why": why }));
+        request.log(Level::Warning, json!({ "step": step, "why": why }));
     }
 }
 

@@ -234,7 +234,11 @@ mod tests {
         assert_eq!(ids, all);
         let arguments = json!({ "directory": folder.argument(), "offset": 40 });
         let behind = Rehearsal::new().call::<ListApps>(arguments).expect("it can be searched");
-        assert!(behind.as_text().contains("none starts at offset 40"), "{}", behind.as_text());
+        assert!(
+            behind.as_text().contains("offset 40 is after the last one"),
+            "{}",
+            behind.as_text()
+        );
     }
 
     #[test]

@@ -143,15 +143,24 @@ fn namespaces<'x>(node: Node<'x, '_>) -> impl Iterator<Item = &'x str> {
     names.into_iter().flatten().flatten()
 }
 
-/// Names for a message. Names that are not plain ASCII identifiers are left out.
+/// Names for a message: at most [`MAX_NAMES`], and the number of the others. Names that are not plain ASCII identifiers
+/// are among the others.
 fn listed<'n>(names: impl Iterator<Item = impl AsRef<str> + 'n>) -> String {
     let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let names: Vec<String> = names
-        .map(|name| name.as_ref().to_owned())
-        .filter(|name| is_plain(name))
-        .take(MAX_NAMES)
-        .collect();
-    if names.is_empty() { "none that can be named here".to_owned() } else { names.join(", ") }
+    let (mut shown, mut others) = (Vec::new(), 0);
+    for name in names {
+        if is_plain(name.as_ref()) && shown.len() < MAX_NAMES {
+            shown.push(name.as_ref().to_owned());
+        } else {
+            others += 1;
+        }
+    }
+    match (shown.join(", "), others) {
+        (shown, 0) if shown.is_empty() => "none".to_owned(),
+        (shown, others) if shown.is_empty() => format!("{others} that cannot be named here"),
+        (shown, 0) => shown,
+        (shown, others) => format!("{shown} and {others} more"),
+    }
 }
 
 #[cfg(test)]
@@ -176,14 +185,25 @@ mod tests {
             assert_eq!(metadata.check(path), Ok(()), "{path}");
         }
         for (path, expected) in [
-            ("/Cooks", "no entity set 'Cooks', but Books."),
-            ("/Books/pages", "no navigation property 'pages' there, but author, chapters, texts."),
+            ("/Cooks", "no entity set 'Cooks'. The entity sets are: Books."),
+            ("/Books/pages", "'pages'. Its navigation properties are: author, chapters, texts."),
             ("/Books/author", "'author' leads to one entity"),
-            ("/Books/chapters/x", "but none at all."),
+            ("/Books/chapters/x", "properties are: none."),
         ] {
             let refused = metadata.check(path).expect_err(path);
             assert!(refused.contains(expected), "{refused}");
         }
+    }
+
+    #[test]
+    fn names_that_a_message_does_not_show_are_counted() {
+        let of = |names: &[&str]| listed(names.iter());
+        assert_eq!(of(&[]), "none");
+        assert_eq!(of(&["B\u{FC}cher", "a b"]), "2 that cannot be named here");
+        assert_eq!(of(&["Books", "B\u{FC}cher"]), "Books and 1 more");
+        let many: Vec<_> = (0..MAX_NAMES + 3).map(|at| format!("S{at}")).collect();
+        let shown = listed(many.iter());
+        assert!(shown.starts_with("S0, S1,") && shown.ends_with("S19 and 3 more"), "{shown}");
     }
 
     #[test]

@@ -149,12 +149,15 @@ fn contradictory_arguments_are_refused() {
         ),
         (
             json!({ "pageType": "ListReport", "entitySet": "Cooks" }),
-            "no entity set 'Cooks', but Books",
+            "no entity set 'Cooks'. The entity sets are: Books",
         ),
         (json!({ "pageType": "ListReport", "entitySet": "B'{" }), "cannot be the name"),
         (json!({ "pageType": "ListReport" }), "needs an entitySet"),
         (json!({ "pageType": "ObjectPage" }), "The pages of the app are: BooksList."),
-        (json!({ "pageType": "ObjectPage", "parentPage": "X" }), "no page 'X', but: BooksList."),
+        (
+            json!({ "pageType": "ObjectPage", "parentPage": "X" }),
+            "no page 'X'. Its pages are: BooksList.",
+        ),
         (
             json!({ "pageType": "ObjectPage", "parentPage": "BooksList", "navigationProperty": "x" }),
             "Omit navigationProperty",
