@@ -29,6 +29,8 @@ pub struct Blueprint {
     pub widgets: Vec<Component>,
     /// Properties of widgets that are bound to functions or variables.
     pub bindings: Vec<Binding>,
+    /// Messages about widgets that do not fit into a tree, or were not read.
+    pub faults: Vec<String>,
 }
 
 /// A variable of a Blueprint.
@@ -75,6 +77,7 @@ impl Package<'_> {
         let interfaces = items("ImplementedInterfaces").iter().filter_map(|interface| {
             get(interface.fields(), header, "Interface").and_then(Value::object).map(path)
         });
+        let (widgets, faults) = self.widgets(&object);
         Blueprint {
             name: visible(&header.object_name(index), 256, false).into_owned(),
             class: visible(&header.class_name(index), 256, false).into_owned(),
@@ -82,8 +85,9 @@ impl Package<'_> {
             interfaces: interfaces.collect(),
             variables: items("NewVariables").iter().map(|v| self.variable(v, render)).collect(),
             components: self.components(&object, &path),
-            widgets: self.widgets(&object),
+            widgets,
             bindings: self.bindings(&object),
+            faults,
         }
     }
 

@@ -54,8 +54,17 @@ impl Out {
     }
 
     fn blueprint(&mut self, blueprint: &Blueprint) {
-        let Blueprint { name, class, parent, interfaces, variables, components, widgets, bindings } =
-            blueprint;
+        let Blueprint {
+            name,
+            class,
+            parent,
+            interfaces,
+            variables,
+            components,
+            widgets,
+            bindings,
+            faults,
+        } = blueprint;
         self.line(format_args!("# {} ({class})\n", plain(name)));
         if !parent.is_empty() {
             self.line(format_args!("Parent: `{}`\n", code(parent)));
@@ -83,6 +92,9 @@ impl Out {
                 ));
             }
             self.line(format_args!(""));
+        }
+        for fault in faults {
+            self.line(format_args!("({})\n", plain(fault)));
         }
         if !bindings.is_empty() {
             self.line(format_args!("## Bindings\n"));

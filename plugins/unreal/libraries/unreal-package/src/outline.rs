@@ -33,8 +33,9 @@ impl Package<'_> {
     /// The outline of the Blueprints and graphs of this package; `package` is its name.
     pub fn outline(&self, package: &str) -> String {
         let mut text = String::new();
-        for Blueprint { name, parent, interfaces, variables, components, widgets, .. } in
-            self.blueprints(package)
+        for Blueprint {
+            name, parent, interfaces, variables, components, widgets, faults, ..
+        } in self.blueprints(package)
         {
             let parent = parent.rsplit(['.', '/']).next().unwrap_or_default();
             push_line(&mut text, &format!("blueprint {name}: {parent}"));
@@ -45,6 +46,9 @@ impl Package<'_> {
                 ("variables", variables.into_iter().map(|v| v.name).collect()),
             ] {
                 push_list(&mut text, word, &counted(names.iter().map(String::as_str)));
+            }
+            for fault in faults {
+                push_line(&mut text, &format!("  # {fault}"));
             }
         }
         let graphs = self.graphs(package);

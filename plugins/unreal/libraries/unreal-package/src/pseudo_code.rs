@@ -67,8 +67,17 @@ impl Package<'_> {
 }
 
 fn declarations(blueprint: &Blueprint, text: &mut String) {
-    let Blueprint { name, class, parent, interfaces, variables, components, widgets, bindings } =
-        blueprint;
+    let Blueprint {
+        name,
+        class,
+        parent,
+        interfaces,
+        variables,
+        components,
+        widgets,
+        bindings,
+        faults,
+    } = blueprint;
     let mut line = |arguments: std::fmt::Arguments<'_>| {
         text.write_fmt(arguments).expect("a String takes any text");
         text.push('\n');
@@ -83,6 +92,9 @@ fn declarations(blueprint: &Blueprint, text: &mut String) {
             let preposition = if parent.is_empty() { "" } else { " in " };
             line(format_args!("  {word} {name}: {}{preposition}{parent}", last(class)));
         }
+    }
+    for fault in faults {
+        line(format_args!("  # {fault}"));
     }
     for Binding { widget, property, source } in bindings {
         line(format_args!("  bind {widget}.{property} = {source}"));

@@ -23,53 +23,101 @@ pub struct Binding {
     pub source: String,
 }
 
+/// Maximum number of widgets that a message names.
+const MAX_NAMED: usize = 8;
+
+/// The widgets of a Blueprint, and their places.
+struct Places {
+    /// All widgets, in the order of the file.
+    all: Vec<Index>,
+    /// For each widget, the widget around it.
+    parents: HashMap<Index, Index>,
+    /// For each widget, the widgets in its slots, in their order.
+    children: HashMap<Index, Vec<Index>>,
+    /// The widgets that are in several slots.
+    repeated: Vec<Index>,
+}
+
 impl<'a> Package<'a> {
-    /// The widgets of a widget Blueprint, each parent before its children. The parent of a widget
-    /// is the widget around it.
-    pub(crate) fn widgets(&self, blueprint: &Object<'a>) -> Vec<Component> {
+    /// The widgets of a widget Blueprint, each parent before its children, and messages about
+    /// widgets that do not fit into a tree. The parent of a widget is the widget around it.
+    pub(crate) fn widgets(&self, blueprint: &Object<'a>) -> (Vec<Component>, Vec<String>) {
         let header = &self.header;
         let Some(tree) = blueprint.get(header, "WidgetTree").and_then(Value::object) else {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         };
-        let objects = |object: &Object<'_>, name| -> Vec<Index> {
-            let list = object.get(header, name).map_or(&[][..], Value::items);
-            list.iter().filter_map(Value::object).collect()
-        };
-        let name = |object| visible(&header.object_name(object), 256, false).into_owned();
         let indices = (0..header.exports.len()).map(Index::of_export);
-        let widget_indices: Vec<Index> =
-            indices.filter(|index| header.outer(*index) == tree).take(MAX_WIDGETS).collect();
-        let known: HashSet<Index> = widget_indices.iter().copied().collect();
-        // For each widget, the widgets in its slots, in their order.
-        let mut children: HashMap<Index, Vec<Index>> = HashMap::new();
-        let mut parents: HashMap<Index, Index> = HashMap::new();
-        for widget in &widget_indices {
-            for slot in objects(&self.object(*widget), "Slots") {
+        let mut all: Vec<Index> = indices.filter(|index| header.outer(*index) == tree).collect();
+        let mut faults = Vec::new();
+        if all.len() > MAX_WIDGETS {
+            faults.push(format!("only the first {MAX_WIDGETS} of {} widgets are read", all.len()));
+            all.truncate(MAX_WIDGETS);
+        }
+        let mut places = self.places(all);
+        if !places.repeated.is_empty() {
+            faults.push(format!(
+                "these widgets are in several slots, and only the last counts: {}",
+                self.named(&places.repeated)
+            ));
+        }
+        let (mut listed, rootless) = places.in_order();
+        if !rootless.is_empty() {
+            faults.push(format!(
+                "these widgets are below no root, since some of them contain each other: {}",
+                self.named(&rootless)
+            ));
+        }
+        listed.extend(rootless);
+        let name = |object| visible(&header.object_name(object), 256, false).into_owned();
+        let component = |widget: Index| Component {
+            name: name(widget),
+            class: visible(&header.class_path(widget, ""), 1024, false).into_owned(),
+            parent: places.parents.get(&widget).map_or_else(String::new, |parent| name(*parent)),
+        };
+        (listed.into_iter().map(component).collect(), faults)
+    }
+
+    /// The places of widgets, from the slots of the widgets.
+    fn places(&self, all: Vec<Index>) -> Places {
+        let header = &self.header;
+        let known: HashSet<Index> = all.iter().copied().collect();
+        let mut contents: Vec<(Index, Index)> = Vec::new();
+        let (mut parents, mut repeated) = (HashMap::new(), Vec::new());
+        let mut is_repeated: HashSet<Index> = HashSet::new();
+        for widget in &all {
+            let widget_object = self.object(*widget);
+            let slots = widget_object.get(header, "Slots").map_or(&[][..], Value::items);
+            for slot in slots.iter().filter_map(Value::object) {
                 let content = self.object(slot).get(header, "Content").and_then(Value::object);
-                if let Some(content) = content.filter(|content| known.contains(content)) {
-                    children.entry(*widget).or_default().push(content);
-                    parents.insert(content, *widget);
+                let Some(content) = content.filter(|content| known.contains(content)) else {
+                    continue;
+                };
+                contents.push((*widget, content));
+                if parents.insert(content, *widget).is_some() && is_repeated.insert(content) {
+                    repeated.push(content);
                 }
             }
         }
-        let mut widgets = Vec::new();
-        let mut to_visit: Vec<Index> = widget_indices
-            .iter()
-            .rev()
-            .filter(|widget| !parents.contains_key(widget))
-            .copied()
-            .collect();
-        while let Some(widget) = to_visit.pop() {
-            widgets.push(Component {
-                name: name(widget),
-                class: visible(&header.class_path(widget, ""), 1024, false).into_owned(),
-                parent: parents.get(&widget).map_or_else(String::new, |parent| name(*parent)),
-            });
-            // The children of a widget are visited once, even if the file has the widget in two
-            // slots.
-            to_visit.extend(children.remove(&widget).unwrap_or_default().into_iter().rev());
+        let mut children: HashMap<Index, Vec<Index>> = HashMap::new();
+        for (widget, content) in contents {
+            if parents.get(&content) == Some(&widget) {
+                children.entry(widget).or_default().push(content);
+            }
         }
-        widgets
+        Places { all, parents, children, repeated }
+    }
+
+    /// The names of objects. If there are many, only the first, and how many more there are.
+    fn named(&self, objects: &[Index]) -> String {
+        let names = objects
+            .iter()
+            .take(MAX_NAMED)
+            .map(|object| visible(&self.header.object_name(*object), 256, false).into_owned());
+        let names = names.collect::<Vec<_>>().join(", ");
+        match objects.len().saturating_sub(MAX_NAMED) {
+            0 => names,
+            more => format!("{names} and {more} more"),
+        }
     }
 
     /// The properties of widgets that are bound, and their sources.
@@ -101,5 +149,37 @@ impl<'a> Package<'a> {
                 }
             })
             .collect()
+    }
+}
+
+impl Places {
+    /// The widgets below roots, each parent before its children, and then the other widgets: those
+    /// in a cycle, and those below a cycle. Each widget is in one of the lists once.
+    fn in_order(&mut self) -> (Vec<Index>, Vec<Index>) {
+        let mut visited = HashSet::new();
+        let (mut listed, mut rootless) = (Vec::new(), Vec::new());
+        for root in self.all.iter().filter(|widget| !self.parents.contains_key(widget)) {
+            below(*root, &mut self.children, &mut visited, &mut listed);
+        }
+        for widget in &self.all {
+            below(*widget, &mut self.children, &mut visited, &mut rootless);
+        }
+        (listed, rootless)
+    }
+}
+
+/// Adds a widget and the widgets in it, except visited widgets.
+fn below(
+    widget: Index,
+    children: &mut HashMap<Index, Vec<Index>>,
+    visited: &mut HashSet<Index>,
+    listed: &mut Vec<Index>,
+) {
+    let mut to_visit = vec![widget];
+    while let Some(widget) = to_visit.pop() {
+        if visited.insert(widget) {
+            listed.push(widget);
+            to_visit.extend(children.remove(&widget).unwrap_or_default().into_iter().rev());
+        }
     }
 }

@@ -89,25 +89,82 @@ fn widgets_are_a_tree_and_their_bindings_are_listed() {
     assert!(package.outline("/Game/WBP_Menu").contains("widgets: Canvas, Frame, Title, Start"));
 }
 
-#[test]
-fn reading_cyclic_widgets_ends() {
+/// A widget Blueprint with size boxes of these names. Each pair names a widget and a widget in one of its slots.
+fn boxes(names: &[&str], slots: &[(&str, &str)]) -> Vec<u8> {
     let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/WBP_Loop");
     let asset = draft.export("/Script/UMGEditor.WidgetBlueprint", Index(0), "WBP_Loop");
     let tree = draft.export("/Script/UMG.WidgetTree", asset, "WidgetTree");
     draft.set(asset, "WidgetTree", DraftValue::Object(tree));
-    let top = draft.export("/Script/UMG.SizeBox", tree, "Top");
-    let inner = draft.export("/Script/UMG.SizeBox", tree, "Inner");
-    for (parent, content) in [(top, inner), (inner, inner)] {
-        let slot = draft.export("/Script/UMG.PanelSlot", parent, "Slot");
-        draft.set(slot, "Content", DraftValue::Object(content));
-        draft.set(
-            parent,
-            "Slots",
-            DraftValue::List(vec![DraftValue::Object(slot), DraftValue::Object(slot)]),
-        );
+    let widgets: Vec<Index> =
+        names.iter().map(|name| draft.export("/Script/UMG.SizeBox", tree, name)).collect();
+    let of = |wanted: &str| widgets[names.iter().position(|name| *name == wanted).expect("named")];
+    for parent in names {
+        let mut list = Vec::new();
+        for (_, content) in slots.iter().filter(|(within, _)| within == parent) {
+            let slot = draft.export("/Script/UMG.PanelSlot", of(parent), "Slot");
+            draft.set(slot, "Content", DraftValue::Object(of(content)));
+            list.push(DraftValue::Object(slot));
+        }
+        draft.set(of(parent), "Slots", DraftValue::List(list));
+    }
+    draft.bytes()
+}
+
+/// The widgets of the only Blueprint, each with its parent, and the messages about widgets.
+fn told(package: &Package<'_>) -> (Vec<String>, Vec<String>) {
+    let blueprint = package.blueprints("/Game/WBP_Loop").remove(0);
+    let widgets = blueprint.widgets.iter();
+    (widgets.map(|it| format!("{} in {}", it.name, it.parent)).collect(), blueprint.faults)
+}
+
+#[test]
+fn widgets_in_a_cycle_are_listed_and_said() {
+    let bytes = boxes(&["Top", "A", "B", "C"], &[("A", "B"), ("B", "A"), ("A", "C")]);
+    let package = Package::read(&bytes).expect("it is a package");
+    let (widgets, faults) = told(&package);
+    assert_eq!(widgets, ["Top in ", "A in B", "B in A", "C in A"]);
+    let fault = "these widgets are below no root, since some of them contain each other: A, B, C";
+    assert_eq!(faults, [fault]);
+    for text in [
+        package.pseudo_code("/Game/WBP_Loop"),
+        package.outline("/Game/WBP_Loop"),
+        package.markdown("/Game/WBP_Loop", 10_000),
+    ] {
+        assert!(text.contains(fault), "{text}");
+    }
+}
+
+#[test]
+fn a_widget_in_several_slots_is_listed_once_and_said() {
+    let slots = [("Top", "Inner"), ("Side", "Inner"), ("Side", "Inner"), ("Inner", "Leaf")];
+    let bytes = boxes(&["Top", "Side", "Inner", "Leaf"], &slots);
+    let package = Package::read(&bytes).expect("it is a package");
+    let (widgets, faults) = told(&package);
+    assert_eq!(widgets, ["Top in ", "Side in ", "Inner in Side", "Leaf in Inner"]);
+    assert_eq!(faults, ["these widgets are in several slots, and only the last counts: Inner"]);
+}
+
+#[test]
+fn a_widget_in_itself_is_said() {
+    let bytes = boxes(&["Top", "Inner"], &[("Top", "Inner"), ("Inner", "Inner")]);
+    let (widgets, faults) = told(&Package::read(&bytes).expect("it is a package"));
+    assert_eq!(widgets, ["Top in ", "Inner in Inner"]);
+    assert_eq!(faults.len(), 2, "{faults:?}");
+}
+
+#[test]
+fn many_widgets_are_counted() {
+    let names: Vec<String> = (0..20_003).map(|number| format!("W_{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/WBP_Loop");
+    let asset = draft.export("/Script/UMGEditor.WidgetBlueprint", Index(0), "WBP_Loop");
+    let tree = draft.export("/Script/UMG.WidgetTree", asset, "WidgetTree");
+    draft.set(asset, "WidgetTree", DraftValue::Object(tree));
+    for name in &names {
+        draft.export("/Script/UMG.SizeBox", tree, name);
     }
     let bytes = draft.bytes();
-    let package = Package::read(&bytes).expect("it is a package");
-    let blueprint = &package.blueprints("/Game/WBP_Loop")[0];
-    assert!(blueprint.widgets.len() <= 8, "{:?}", blueprint.widgets);
+    let (widgets, faults) = told(&Package::read(&bytes).expect("it is a package"));
+    assert_eq!(widgets.len(), 20_000);
+    assert_eq!(faults, ["only the first 20000 of 20003 widgets are read"]);
 }

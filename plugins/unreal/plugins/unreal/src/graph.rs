@@ -194,7 +194,8 @@ impl SourceQuery for BlueprintGraph {
                 if package.header.summary.is_cooked() { ": it is cooked" } else { "" }
             )));
         }
-        let mut faults: Vec<String> = graphs.iter().flat_map(faults).collect();
+        let mut faults: Vec<String> = blueprints.iter().flat_map(|it| it.faults.clone()).collect();
+        faults.extend(graphs.iter().flat_map(self::faults));
         faults.extend(
             opened
                 .redirected_from

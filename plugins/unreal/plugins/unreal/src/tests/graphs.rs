@@ -165,3 +165,27 @@ fn a_state_tree_is_shown_as_a_tree_in_pages() {
     let rest = page(500);
     assert_eq!((&rest["text"], &rest["hasMore"]), (&json!("  state Phase499x\n"), &json!(false)));
 }
+
+#[test]
+fn widgets_that_fit_into_no_tree_are_in_the_warnings() {
+    let (game, host) = (Game::empty(), Rehearsal::new());
+    let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/WBP_Loop");
+    let asset = draft.export("/Script/UMGEditor.WidgetBlueprint", Index(0), "WBP_Loop");
+    let tree = draft.export("/Script/UMG.WidgetTree", asset, "WidgetTree");
+    draft.set(asset, "WidgetTree", DraftValue::Object(tree));
+    let [one, other] = ["One", "Other"].map(|name| draft.export("/Script/UMG.Border", tree, name));
+    for (parent, content) in [(one, other), (other, one)] {
+        let slot = draft.export("/Script/UMG.PanelSlot", parent, "Slot");
+        draft.set(slot, "Content", DraftValue::Object(content));
+        draft.set(parent, "Slots", DraftValue::List(vec![DraftValue::Object(slot)]));
+    }
+    draft.asset("WBP_Loop", "/Script/UMGEditor.WidgetBlueprint", &[]);
+    game.put("Content/WBP_Loop.uasset", draft.bytes());
+    for format in ["pseudo_code", "json"] {
+        let arguments = json!({ "assetPath": "/Game/WBP_Loop", "format": format });
+        let found = call::<BlueprintGraph>(&host, &game, arguments);
+        let warning =
+            "these widgets are below no root, since some of them contain each other: One, Other";
+        assert_eq!(found["warnings"], json!([warning]), "{found}");
+    }
+}
