@@ -60,11 +60,7 @@ impl Resource {
         if issuers.is_empty() {
             return Err(InvalidSettings::NoIssuer);
         }
-        // The characters of a scope (RFC 6749, 3.3).
-        let fits = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
-        if let Some(scope) = scopes.iter().find(|s| s.is_empty() || !s.bytes().all(fits)) {
-            return Err(InvalidSettings::Scope(scope.clone()));
-        }
+        scopes.iter().try_for_each(|scope| check_scope(scope))?;
         let metadata = json!({
             "resource": resource,
             "authorization_servers": issuers.iter().map(|i| &i.issuer).collect::<Vec<_>>(),
@@ -108,6 +104,25 @@ impl Resource {
         HeaderValue::from_str(&format!("Bearer {}", parts.join(", ")))
             .expect("addresses and scopes are ASCII without quotes")
     }
+}
+
+/// Checks the characters of a scope (RFC 6749, 3.3).
+///
+/// # Errors
+///
+/// The scope is empty, or has a character that scopes cannot have.
+fn check_scope(scope: &str) -> Result<(), InvalidSettings> {
+    if scope.is_empty() {
+        return Err(InvalidSettings::EmptyScope);
+    }
+    let fits = |character: char| matches!(character, '!' | '#'..='[' | ']'..='~');
+    let character = match scope.chars().find(|character| !fits(*character)) {
+        None => return Ok(()),
+        Some(' ') => return Err(InvalidSettings::ScopeSpace(scope.to_owned())),
+        Some(graphic) if graphic.is_ascii_graphic() => format!("`{graphic}`"),
+        Some(other) => format!("U+{:04X}", u32::from(other)),
+    };
+    Err(InvalidSettings::ScopeCharacter { scope: scope.to_owned(), character })
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -159,12 +174,29 @@ mod tests {
             ("https://mcp.example/?a", "https://id.example", "mcp", "https"),
             ("https://mcp.example", "http://id.example", "mcp", "http://id.example"),
             ("https://mcp.example", "https://me@id.example", "mcp", "me@id.example"),
-            ("https://mcp.example", "https://id.example", "a b", "a b"),
-            ("https://mcp.example", "https://id.example", "a\"", "a\""),
         ] {
             let error = Resource::new(oauth(resource, issuer, scope)).err().unwrap().to_string();
             assert!(error.contains(expected), "{error}");
         }
         assert!(Resource::new(oauth("http://127.0.0.1:1/mcp", "https://id.example", "m")).is_ok());
+    }
+
+    #[test]
+    fn the_error_of_a_scope_says_what_is_wrong() {
+        let of = |scope| Resource::new(oauth("https://mcp.example", "https://id.example", scope));
+        for (scope, expected) in [
+            ("", "an entry of the OAuth `scopes` is empty"),
+            ("a b", "\"a b\" has a space, which separates scopes"),
+            (" a", "\" a\" has a space"),
+            ("a\"", "has the character `\"`"),
+            ("a\\b", "has the character `\\`"),
+            ("a\tb", "\"a\\tb\" has the character U+0009"),
+            ("\u{1b}[2J", "has the character U+001B"),
+            ("é", "\"é\" has the character U+00E9"),
+        ] {
+            let error = of(scope).err().unwrap().to_string();
+            assert!(error.contains(expected), "{scope:?}: {error}");
+        }
+        assert!(of("!#[]~:/mcp.use").is_ok());
     }
 }

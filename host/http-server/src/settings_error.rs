@@ -31,11 +31,25 @@ pub enum InvalidSettings {
     /// OAuth has no issuer.
     #[error("OAuth needs at least one entry in `issuers`")]
     NoIssuer,
-    /// An OAuth scope contains characters that scopes cannot have.
+    /// An OAuth scope is empty.
+    #[error("an entry of the OAuth `scopes` is empty: write a scope there, or remove the entry")]
+    EmptyScope,
+    /// An OAuth scope has a space.
     #[error(
-        "the OAuth scope `{0}` is not valid: a scope is printable ASCII without space, `\"` and `\\`"
+        "the OAuth scope {0:?} has a space, which separates scopes: write each scope as an entry of its own, without spaces"
     )]
-    Scope(String),
+    ScopeSpace(String),
+    /// An OAuth scope has another character that scopes cannot have.
+    #[error(
+        "the OAuth scope {scope:?} has the character {character}: write a scope of printable ASCII characters other than \
+         `\"` and `\\`"
+    )]
+    ScopeCharacter {
+        /// The scope.
+        scope: String,
+        /// The character, or its code point if the character is not printable ASCII.
+        character: String,
+    },
     /// An issuer is not an https URL.
     #[error("the OAuth issuer {0}")]
     Issuer(#[source] HttpsUrlError),
