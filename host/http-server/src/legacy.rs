@@ -133,23 +133,25 @@ impl Legacy {
         if !session.admits(&message) {
             return envelope.invalid("another request with this id has no answer yet");
         }
-        let accepted =
-            text_response(StatusCode::ACCEPTED, "accepted: the answer comes on the stream");
         if session.waiting.lock().is_none() {
-            // This message precedes the first request, and is dropped.
-            return accepted;
+            let ignored = "ignored: the first message of a session is a request";
+            return text_response(StatusCode::ACCEPTED, ignored);
         }
-        match &mut message {
+        let accepted = match &mut message {
             JsonRpcMessage::Request(request) => {
                 request.request.extensions_mut().insert(parts);
+                "accepted: the answer comes on the stream"
             }
             JsonRpcMessage::Notification(message) => {
                 message.notification.extensions_mut().insert(parts);
+                "accepted: a notification gets no answer"
             }
-            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
-        }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
+                "accepted: a response gets no answer"
+            }
+        };
         match session.posted.send_timeout(message, RECEIVE_TIMEOUT).await {
-            Ok(()) => accepted,
+            Ok(()) => text_response(StatusCode::ACCEPTED, accepted),
             Err(mpsc::error::SendTimeoutError::Timeout(message)) => {
                 if let JsonRpcMessage::Request(request) = &message {
                     session.finish(&request.id);

@@ -68,6 +68,32 @@ async fn responses_and_requests_of_the_server_come_on_the_stream() {
 }
 
 #[tokio::test]
+async fn the_status_of_a_message_says_whether_an_answer_comes() {
+    let server = TestServer::start(|_| {}).await;
+    let mut session = Session::open(&server, &[]).await;
+    let result = json!({"jsonrpc": "2.0", "id": 7, "result": {}});
+    let error = json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -1, "message": "no"}});
+    for early in [&initialized(), &result] {
+        let reply = session.post(&server, &[], early).await;
+        let expected = "ignored: the first message of a session is a request";
+        assert_eq!((reply.status, &*reply.body), (202, expected), "{early}");
+    }
+    let request = call(1, "echo", json!({"text": "hello"}));
+    for (message, expected) in [
+        (initialize("2024-11-05"), "accepted: the answer comes on the stream"),
+        (initialized(), "accepted: a notification gets no answer"),
+        (request, "accepted: the answer comes on the stream"),
+        (result, "accepted: a response gets no answer"),
+        (error, "accepted: a response gets no answer"),
+    ] {
+        let reply = session.post(&server, &[], &message).await;
+        assert_eq!((reply.status, &*reply.body), (202, expected), "{message}");
+    }
+    assert_eq!(session.message().await["result"]["protocolVersion"], "2024-11-05");
+    assert_eq!(session.message().await["id"], 1);
+}
+
+#[tokio::test]
 async fn all_progress_comes_before_the_response() {
     let server = TestServer::start(|_| {}).await;
     let mut session = Session::begin(&server).await;
