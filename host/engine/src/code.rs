@@ -99,8 +99,8 @@ impl CodeCache {
         .await
     }
 
-    /// The compiled form from the cache. Reading many megabytes and checking their seal takes a while, so both are done
-    /// on a thread of their own: one thread serves all clients.
+    /// The compiled form from the cache. Reading many megabytes and checking their seal takes a while. Both are done on
+    /// another thread, because the one thread that serves all clients must not wait.
     async fn cached(
         &self,
         engine: &Engine,

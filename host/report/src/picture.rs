@@ -19,10 +19,11 @@ const MAX_TARGETS: usize = 6;
 /// Maximum number of characters drawn of a text.
 const MAX_TEXT: usize = 64;
 
-/// A plugin or server, with its capabilities and their targets.
+/// A plugin with its capabilities and their targets, or a server with its reach.
 struct Branch<'a> {
     name: &'a str,
-    /// Capability, whether it can change something, and targets.
+    /// For a plugin: a capability, whether it can change something, and its targets. For a server: whether the server is
+    /// confined, `true`, and the server's reach.
     leaves: Vec<(&'a str, bool, Vec<String>)>,
 }
 

@@ -37,10 +37,10 @@ pub(super) struct Walk<'a> {
 
 /// The result of one step of a walk.
 pub(super) enum Step {
-    /// Entered or left a directory, or followed a link. `try_rest`: the rest of the path may now be opened with one
-    /// system call, because no file of the host is beneath the entered directory. `try_rest` is false if nothing is
-    /// left of the path. It is also false if the previous directory is on the same device and no file of the host is
-    /// beneath it, because the system call could already be tried there.
+    /// Entered or left a directory, or followed a link. `try_rest`: it is worth trying now to open the rest of the path
+    /// with one system call. This is so only after a directory was entered that has no file of the host beneath it, and
+    /// if the call could not be tried in the previous directory, which has a file of the host beneath it or is on
+    /// another device.
     Moved { try_rest: bool },
     /// Arrived in the parent directory of the last name. `None`: the path is this directory itself.
     Arrived(Option<OsString>),
@@ -201,7 +201,7 @@ pub(super) fn ends_in_separator(path: &Path) -> bool {
         .is_some_and(|&last| std::path::is_separator(char::from(last)))
 }
 
-/// The error for a path that leads out of its directory, as cap-std returns it.
+/// The error for a path that leads out of its directory. Its kind is the one that cap-std returns.
 fn leads_out() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "a path led out of its directory")
 }

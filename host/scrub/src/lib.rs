@@ -9,7 +9,7 @@
 //! - in base64 and base64url, with and without padding, at each of the three alignments within longer text,
 //! - in each of these forms, with some or all characters percent-encoded, written as escapes of JSON or JavaScript, or
 //!   written as character references of HTML,
-//! - in each of these forms, broken into lines or in UTF-16.
+//! - in each of the first three forms, broken into lines or in UTF-16.
 //!
 //! A [`Scrub`] does not find a secret that was encoded in another way or twice, compressed, encrypted, reversed, or
 //! interrupted by other text.
@@ -86,8 +86,9 @@ impl Scrub {
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// The number of bytes that a [`Stream`] always holds back. The number depends only on the length of the
-    /// longest secret, so the time at which bytes arrive usually does not show how much of a secret they match.
+    /// A [`Stream`] holds back at least this many bytes, whether they look like a secret or not. The number depends only
+    /// on the length of the longest secret. So the delay with which bytes are passed on usually does not show how many of
+    /// them match the beginning of a secret.
     fn kept_back(&self) -> usize {
         (self.longest * ESCAPE_BYTES).saturating_sub(1)
     }

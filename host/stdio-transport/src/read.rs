@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::fast_path;
 use crate::input::{InputLine, MAX_LINE};
 
-/// A line of at most this length, in bytes, cannot exceed the limit of units of `portcullis_json_bounds`.
+/// A line of at most this many bytes cannot have too many values and keys (`Outline::units` of
+/// `portcullis_json_bounds`).
 const MAX_UNCHECKED_BYTES: usize = 16 * 1024;
 
 /// The content of a line.
@@ -68,7 +69,8 @@ pub(crate) fn read(line: &InputLine) -> Read {
 
 fn error_code(excess: Excess) -> ErrorCode {
     match excess {
-        // Short lines are not scanned: the JSON parser, whose depth limit is the same, refuses them with this code.
+        // The code for short lines that are nested too deep. Short lines are not scanned: the JSON parser, whose depth
+        // limit is the same, refuses them with this code.
         Excess::Depth => ErrorCode::PARSE_ERROR,
         Excess::Units { .. } => ErrorCode::INVALID_REQUEST,
     }

@@ -313,6 +313,6 @@ impl<'a> Visit<'a> for TypeEraser<'_> {
     }
 
     fn visit_ts_import_equals_declaration(&mut self, it: &TSImportEqualsDeclaration<'a>) {
-        self.refuse("an import: `tools` is available", it.span.start);
+        self.refuse("an import: use `tools`, which is there without one", it.span.start);
     }
 }

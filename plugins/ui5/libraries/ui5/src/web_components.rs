@@ -43,9 +43,9 @@ pub struct WebComponents {
 }
 
 impl WebComponents {
-    /// Opens the reference of the packages in the project's `node_modules`. Opens the reference that the plugin carries
-    /// instead, if this reference has the same versions of all packages, or if the packages have no manifests. Fails if
-    /// the carried reference is damaged.
+    /// Makes the reference from the packages in the project's `node_modules`. Opens the carried reference if no package
+    /// is installed, if the carried reference has the version of each installed package, or if no reference can be made
+    /// from the installed packages. Fails if the carried reference is damaged.
     pub fn open(project: &Project, carried: &'static [u8]) -> Result<Self, String> {
         let compact = Compact::open(carried)?;
         let installed = installed(Path::new(&project.directory));
@@ -162,12 +162,12 @@ fn of_packages(directory: &Path, installed: &[(String, String)]) -> Option<Compa
             Some((package.clone(), version.clone(), manifest(package)?))
         })
         .collect();
-    // The lowest level: better compression would take more time than it saves.
+    // Level 1 compresses fastest: better compression would take more time than it saves.
     Compact::open(pack(manifests, 1).ok()?).ok()
 }
 
 /// Makes the reference of packages, each with its name, version and manifest. `level` is the level
-/// of compression, from 0 to 10. Fails if there is no package, no public declaration, or too many.
+/// of compression, from 0 to 10. Fails if there is no package or no public declaration, or if the reference becomes too large.
 pub fn pack(packages: Vec<(String, String, Value)>, level: u8) -> Result<Vec<u8>, String> {
     let first = packages.first().ok_or("there is no package")?;
     let version = first.1.clone();

@@ -1,4 +1,5 @@
-//! Chooses versions of npm packages for the guide: the newest ones that fit together.
+//! Chooses versions of npm packages for the guide: the newest version of a package, or the version of a table if the
+//! newest is unknown or does not fit the other packages.
 
 use semver::Version;
 use serde::Deserialize;
@@ -37,7 +38,7 @@ impl Table {
 pub struct Choice {
     /// The version of each package.
     pub versions: BTreeMap<String, String>,
-    /// A note about the age of the versions, and about packages whose newest version does not fit.
+    /// A note about where the versions are from, and about packages that have to be below a version.
     pub note: String,
 }
 
@@ -50,7 +51,14 @@ pub fn choose(latest: impl Fn(&str) -> Option<String>, source: &str) -> Choice {
         let newest = latest(&package).and_then(|version| Version::parse(&version).ok());
         let fits = |version: &Version| known.below.as_ref().is_none_or(|below| version < below);
         if let (Some(below), Some(because)) = (&known.below, &known.because) {
-            restrictions.push(format!("`{package}` has to be below {below}, since {because}."));
+            let from = match &newest {
+                Some(newest) if !fits(newest) => {
+                    format!(" Its version is from a table of {}.", table.date)
+                }
+                _ => String::new(),
+            };
+            restrictions
+                .push(format!("`{package}` has to be below {below}, since {because}.{from}"));
         }
         let chosen = match newest {
             Some(newest) if fits(&newest) => newest,
