@@ -74,11 +74,14 @@ class Stage:
         if "://" in target or target.startswith("mailto:"):
             return link.group()
         path, anchor = resolve(page, target)
-        here = posixpath.dirname(page) or "."
-        if path in self.pages:
-            return link.group()
         if f"{path}/README.md" in self.pages:
-            return f"{mark}[{text}]({posixpath.relpath(f'{path}/README.md', here)}{anchor})"
+            path = f"{path}/README.md"
+        if path in self.pages:
+            if posixpath.basename(path) != "README.md":
+                return link.group()
+            # mdBook calls the page of a folder `index.html`, but does not change links to it.
+            path = posixpath.join(posixpath.dirname(path), "index.md")
+            return f"{mark}[{text}]({posixpath.relpath(path, posixpath.dirname(page) or '.')}{anchor})"
         if (REPOSITORY / path).is_file():
             self.copy(path)
             return link.group()

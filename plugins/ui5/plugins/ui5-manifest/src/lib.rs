@@ -209,7 +209,7 @@ plugin! {
         Want::directory("$schema-source", "to read schemas from the configured directory instead").optional(),
         Want::directory("$schema-dir", "to read schemas that were brought from elsewhere").optional(),
         Want::settings(detail::SETTING, "`full`: calls without `detail` get up to 5,000 errors; `brief` or unset: they get the first errors"),
-        Want::settings("schema-dir", "the absolute path of the folder with schemas that were brought from elsewhere: v<version>/schema.json"),
+        Want::settings("schema-dir", "the absolute path of the folder with schemas that were brought from elsewhere: vVERSION/schema.json"),
         Want::settings("schema-source", "the URL of a mirror, or the absolute path of a directory, from which schemas are taken"),
         Want::cache(16 * 1024 * 1024, "to keep the schemas it has fetched"),
     ],
