@@ -62,12 +62,7 @@ pub struct Terms<'a> {
 /// [`SourceError`].
 pub async fn fetch(source: &Source, terms: Terms<'_>) -> Result<Fetched, SourceError> {
     within(&format!("fetching {source}"), async {
-        let demanded = source.matched().and_then(|matched| config_of(terms.demands, &matched));
-        if let Some((pattern, config)) = demanded
-            && config.allow == Some(false)
-        {
-            return Err(SourceError::NotAllowed { pattern: pattern.to_owned() });
-        }
+        let demanded = demands_on(source, terms)?;
         match source {
             Source::File(path) => from_file(path, terms.most),
             Source::Address(url, digest) => {
@@ -87,11 +82,30 @@ pub async fn fetch(source: &Source, terms: Terms<'_>) -> Result<Fetched, SourceE
 /// [`SourceError`].
 pub async fn resolve(source: &Source, terms: Terms<'_>) -> Result<Option<Digest>, SourceError> {
     let Source::Registry(reference) = source else { return Ok(None) };
+    demands_on(source, terms)?;
     within(&format!("asking for {source}"), async {
         let mut registry = Registry::at(reference.location.clone(), terms.logins, terms.most)?;
         Ok(Some(find_manifest(&mut registry, reference).await?.digest))
     })
     .await
+}
+
+/// What the operator demands of a source: the pattern that matches the source, and its configuration. `None`: nothing.
+///
+/// # Errors
+///
+/// [`SourceError::NotAllowed`]: nothing may be fetched from the source.
+fn demands_on<'a>(
+    source: &Source,
+    terms: Terms<'a>,
+) -> Result<Option<(&'a str, &'a SourceConfig)>, SourceError> {
+    let demanded = source.matched().and_then(|matched| config_of(terms.demands, &matched));
+    match demanded {
+        Some((pattern, SourceConfig { allow: Some(false), .. })) => {
+            Err(SourceError::NotAllowed { pattern: pattern.to_owned() })
+        }
+        demanded => Ok(demanded),
+    }
 }
 
 /// Does work within the time limit.

@@ -59,6 +59,9 @@ pub enum ReferenceError {
          `{0}` is not this machine: write `oci://`"
     )]
     Remote(String),
+    /// There is no repository after the registry.
+    #[error("`{0}` names a registry without a repository: write oci://REGISTRY/REPOSITORY:TAG")]
+    NoRepository(String),
     /// The repository is not a name that registries accept.
     #[error(
         "`{0}` is not the name of a repository: write words of lower-case letters, digits, `.`, `_` and `-`, with `/` \
@@ -164,7 +167,7 @@ impl Reference {
         };
         let location = Location::parse(named)?;
         if location.repository.is_empty() {
-            return Err(ReferenceError::Repository(String::new()));
+            return Err(ReferenceError::NoRepository(text.to_owned()));
         }
         if let Some(tag) = tag.filter(|tag| !is_tag(tag)) {
             return Err(ReferenceError::Tag(tag.to_owned()));

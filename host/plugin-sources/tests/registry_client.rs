@@ -324,6 +324,10 @@ async fn a_source_can_be_forbidden_and_an_invalid_key_verifies_nothing() {
     let demands: SourceConfigs = [("*".to_owned(), forbidden)].into();
     let why = get_with(&reference, &demands, &logins).await.unwrap_err();
     assert!(why.to_string().contains("allow = false"), "{why}");
+    let source = Source::parse(&reference).unwrap();
+    let terms = Terms { demands: &demands, logins: &logins, most: MAX_BYTES };
+    let why = resolve(&source, terms).await.unwrap_err();
+    assert!(why.to_string().contains("allow = false"), "{why}");
     assert_eq!(registry.asked(), Vec::<String>::new());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");

@@ -139,10 +139,10 @@ impl ReviewedSource {
         let found = upstreams.all.iter().find(|source| *source.name == **name).cloned();
         let Some(source) = found else {
             let names: Vec<_> = upstreams.all.iter().map(|source| &*source.name).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             bail!(
-                "there is neither a plugin file nor an upstream server `{name}` (upstream servers: {})\n  hint: if \
-                 `wrap` serves it, add its command or URL; bundled plugins need no approval",
-                names.join(", ")
+                "there is neither a plugin file nor an upstream server `{name}` (upstream servers: {names})\n  hint: if \
+                 `wrap` serves it, add its command or URL; bundled plugins need no approval"
             );
         };
         let listing = source.upstream.fetched_listing().await?;

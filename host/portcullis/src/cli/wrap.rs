@@ -66,5 +66,7 @@ fn free_name(server: &[String], context: &CommandContext) -> String {
             || portcullis_core::plugins::is_bundled(name)
     };
     let name = name_of(server).unwrap_or_else(|| "wrapped".to_owned());
-    if is_taken(&name) { format!("{name}-wrapped") } else { name }
+    let numbered = (2..).map(|number| format!("{name}-wrapped-{number}"));
+    let mut names = [name.clone(), format!("{name}-wrapped")].into_iter().chain(numbered);
+    names.find(|name| !is_taken(name)).unwrap_or(name)
 }
