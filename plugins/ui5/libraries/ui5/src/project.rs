@@ -82,7 +82,11 @@ impl Project {
                 .collect(),
             source: String::new(),
         };
-        if is_number(project.name.trim()) {
+        if project.name.is_empty() {
+            let why = "Could not create ProjectGraph: Missing or empty parameter 'rootProjectName'";
+            return Err(why.to_owned());
+        }
+        if is_number(&project.name) {
             return Err(format!(
                 "Failed to add project {} to graph: Project name must not be integer-like",
                 project.name
@@ -149,10 +153,24 @@ fn judge(document: &Document, file: &File<'_>) -> Result<(), String> {
     report::report(&violations, document, file).map_or(Ok(()), Err)
 }
 
-/// Whether JavaScript's `Number()` converts the name to a number.
+/// Whether JavaScript's `Number()` converts the name to a number. White space alone is 0.
 fn is_number(name: &str) -> bool {
-    let is_word = name.contains(['n', 'N']) && !name.ends_with("Infinity");
-    !is_word && name.parse::<f64>().is_ok()
+    let is_space = |c: char| c == '\u{feff}' || c.is_whitespace() && c != '\u{85}';
+    let text = name.trim_matches(is_space);
+    if text.is_empty() {
+        return true;
+    }
+    let (prefix, digits) = text.split_at_checked(2).unwrap_or_default();
+    let radix = match prefix {
+        "0b" | "0B" => 2,
+        "0o" | "0O" => 8,
+        "0x" | "0X" => 16,
+        _ => {
+            let is_word = text.contains(['n', 'N']) && !text.ends_with("Infinity");
+            return !is_word && text.parse::<f64>().is_ok();
+        }
+    };
+    !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix))
 }
 
 /// Whether the configuration is older than the schemas.

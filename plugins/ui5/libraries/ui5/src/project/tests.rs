@@ -238,10 +238,52 @@ fn a_byte_order_mark_is_not_part_of_the_text() {
 
 #[test]
 fn a_name_is_a_number_if_javascript_converts_it() {
-    for number in ["1", "-2.5", "1e3", "Infinity", "-Infinity"] {
-        assert!(is_number(number), "{number}");
+    let numbers = [
+        "1",
+        "-2.5",
+        "1e3",
+        "1.",
+        ".5",
+        "1e400",
+        "Infinity",
+        "-Infinity",
+        "+Infinity",
+        "0x10",
+        "0XfF",
+        "0o17",
+        "0O7",
+        "0b101",
+        "0B1",
+        " 0x10 ",
+        "\u{feff}1",
+        "\u{a0}1\u{2029}",
+        "   ",
+        "\u{3000}",
+    ];
+    for number in numbers {
+        assert!(is_number(number), "{number:?}");
     }
-    for name in ["nan", "inf", "infinity", "NaN", "my.shop", "1a", "n1"] {
-        assert!(!is_number(name), "{name}");
+    let names = [
+        "nan", "inf", "infinity", "NaN", "my.shop", "1a", "n1", "-0x10", "+0x10", "0x", "0xg",
+        "0b2", "0o8", "0x1.8", "0x1_0", "0x+1", "1_0", "1n", ".", "1e", "--1", "\u{85}1",
+    ];
+    for name in names {
+        assert!(!is_number(name), "{name:?}");
+    }
+}
+
+#[test]
+fn a_project_whose_name_is_a_number_or_empty_is_refused() {
+    let (_folder, root) = application(&YAML.replace("4.0", "2.6").replace("my.app", "''"));
+    let failure = find(&root).expect_err("it is empty");
+    assert!(failure.contains("Missing or empty parameter 'rootProjectName'"), "{failure}");
+    for name in ["0x10", "  ", "12"] {
+        // Newer versions have a pattern for names.
+        let yaml = YAML.replace("4.0", "2.6").replace("my.app", &format!("'{name}'"));
+        let (_folder, root) = application(&yaml);
+        let failure = find(&root).expect_err(name);
+        let told =
+            format!("Failed to add project {name} to graph: Project name must not be integer-like");
+        assert!(failure.contains(&told), "{failure}");
     }
 }
