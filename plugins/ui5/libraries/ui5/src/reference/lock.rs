@@ -54,7 +54,11 @@ impl Lock {
                 return Ok(None);
             }
             remove_stale(path);
-            if begun.elapsed() >= patience || request.cancelled() {
+            if request.cancelled() {
+                let why = "the call was cancelled while another process held the lock";
+                return Err(why.to_owned());
+            }
+            if begun.elapsed() >= patience {
                 return Err(format!(
                     "waited {} seconds for a lock that another process holds; try again, or delete {} if no process uses it",
                     begun.elapsed().as_secs(),
@@ -130,6 +134,18 @@ mod tests {
         drop(held);
         assert!(!path.exists());
         drop(Lock::take(&path, &request, || false).expect("it is free again"));
+    }
+
+    #[test]
+    fn a_cancelled_call_does_not_wait() {
+        let (folder, rehearsal) = (tempfile::tempdir().expect("a folder"), Rehearsal::new());
+        let path = folder.path().join("lock");
+        let _held = Lock::take(&path, &rehearsal.request(), || false).expect("it is free");
+        let rehearsal = rehearsal.cancelled();
+        let failure = Lock::take(&path, &rehearsal.request(), || false).expect_err("it is held");
+        assert_eq!(failure, "the call was cancelled while another process held the lock");
+        // A lock that is free or no longer needed is no reason to fail.
+        assert!(Lock::take(&path, &rehearsal.request(), || true).expect("it is done").is_none());
     }
 
     #[test]
