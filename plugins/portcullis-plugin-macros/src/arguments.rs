@@ -226,7 +226,7 @@ mod tests {
             complaint(of_arguments(quote!(
                 struct A;
             )))
-            .contains("write `struct A {")
+            .contains("with named fields, `struct A {")
         );
         assert!(
             complaint(of_arguments(quote!(

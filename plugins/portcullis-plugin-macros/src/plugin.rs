@@ -258,7 +258,7 @@ mod tests {
     fn errors_name_the_key() {
         assert!(complaint(quote!(name: "a")).contains("needs `tools`"));
         assert!(complaint(quote!(tools: [A])).contains("needs `name`"));
-        assert!(complaint(quote!(nmae: "a")).contains("no `nmae`"));
+        assert!(complaint(quote!(nmae: "a")).contains("no key `nmae`"));
         assert!(complaint(quote!(name: "a", name: "b")).contains("twice"));
         assert!(complaint(quote!(name: "a b", tools: [])).contains("letters"));
     }

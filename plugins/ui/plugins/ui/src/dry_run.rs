@@ -466,7 +466,7 @@ mod tests {
         let silent = Entry::new("t", "s", json!({ "type": "object" }));
         assert_eq!(said(undeclared.clone(), &silent, None), "");
         let other = said(undeclared, &silent, Some(&json!({ "rain": 3 })));
-        assert!(other.contains("there is no `wind`; there: rain"), "{other}");
+        assert!(other.contains("there is no `wind`; known there: rain"), "{other}");
         let list = json!({ "component": "List", "items": "/result", "child": { "component": "Text", "text": "{@/a}" } });
         assert_eq!(said(list.clone(), &silent, Some(&json!([{ "b": 1 }, { "a": 1 }]))), "");
         assert!(said(list, &silent, Some(&json!([{ "b": 1 }]))).contains("there is no `a`"));

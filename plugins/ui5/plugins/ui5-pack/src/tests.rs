@@ -305,20 +305,20 @@ fn a_hostile_pack_writes_nothing() {
     let bomb = contents(json!([item(api, 1 << 40)]));
     let table: &[(&[Entry<'_>], &str)] = &[
         (&[], "contents.json is missing"),
-        (&[(api, Regular, b"{}")], "contents.json is not where"),
+        (&[(api, Regular, b"{}")], "contents.json is not at its place"),
         (&[first(b"[]")], "cannot be read"),
         (&[first(&good)], "a.api.json is missing"),
         (&[first(&good), (api, Regular, b"[]")], "has changed since the pack was made"),
-        (&[first(&good), (api, Symlink, b"{}")], "is not where"),
-        (&[first(&good), (api, Link, b"{}")], "is not where"),
-        (&[first(&good), ("api/b.api.json", Regular, b"{}")], "is not where"),
+        (&[first(&good), (api, Symlink, b"{}")], "is not at its place"),
+        (&[first(&good), (api, Link, b"{}")], "is not at its place"),
+        (&[first(&good), ("api/b.api.json", Regular, b"{}")], "is not at its place"),
         (
             &[first(&good), ("x", GNULongName, b"../../outside"), (api, Regular, b"{}")],
-            "is not where",
+            "is not at its place",
         ),
         (&[first(&good), (api, Regular, b"{}"), ("../x", Regular, b"{}")], "more in it"),
-        (&[first(&long), (api, Regular, b"{}")], "is not where"),
-        (&[first(&two), (api, Regular, b"{}"), (api, Regular, b"{}")], "is not where"),
+        (&[first(&long), (api, Regular, b"{}")], "is not at its place"),
+        (&[first(&two), (api, Regular, b"{}"), (api, Regular, b"{}")], "is not at its place"),
         (&[first(&outside), ("../../outside", Regular, b"{}")], "does not belong"),
         (&[first(&bomb), (api, Regular, b"{}")], "larger than 64 MiB"),
     ];

@@ -120,7 +120,7 @@ fn a_project_has_the_support_of_its_version() {
     assert_eq!(answer.to_string(), expected.to_string());
     let answer = info(&Rehearsal::new(), root).expect("it needs no network");
     assert_eq!(answer["versionInfo"]["isLts"], true);
-    assert!(answer["note"].as_str().expect("it is labelled").contains("could not be asked"));
+    assert!(answer["note"].as_str().expect("it is labelled").contains("nothing could be fetched"));
 }
 
 #[test]

@@ -65,5 +65,5 @@ fn classes_in_c_plus_plus_and_blueprints_are_one_hierarchy() {
     assert!(again.contains("MyGame.Bigger") && !again.contains("BigThing"), "{again}");
     assert!(!again.contains("Own.Part"), "{again}");
     let fault = failure::<ClassHierarchy>(&game, json!({ "className": "ANobody" }));
-    assert!(fault.starts_with("no class ANobody is in this project"), "{fault}");
+    assert!(fault.starts_with("this project has no class ANobody"), "{fault}");
 }
