@@ -84,6 +84,7 @@ impl Exports for ExportClassDefault {
         let object = opened.find(&package).ok_or_else(|| {
             format!("{} has no class {} with defaults", opened.package, shown(&class))
         })?;
-        Ok(Text::of(package.t3d(object, &opened.package, self.max_chars as usize)))
+        let limit = self.limit();
+        Ok(Text::of(package.t3d(object, &opened.package, limit), limit))
     }
 }

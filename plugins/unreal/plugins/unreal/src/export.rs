@@ -97,7 +97,7 @@ impl Exports for ExportAsset {
     }
 
     fn reconstruct(&self, offline: &Offline) -> Result<Text, String> {
-        let limit = (self.max_chars as usize).min(MAX_TEXT);
+        let limit = self.limit();
         let opened =
             offline.index.open(&offline.project, &self.object_path).map_err(|e| e.to_string())?;
         let package = opened.package().map_err(|error| error.to_string())?;
@@ -112,7 +112,7 @@ impl Exports for ExportAsset {
                 let object = opened.find(&package).ok_or_else(|| {
                     format!("there is no object {} in {}", opened.object, opened.package)
                 })?;
-                let mut text = Text::of(package.t3d(object, &opened.package, limit));
+                let mut text = Text::of(package.t3d(object, &opened.package, limit), limit);
                 text.warnings.splice(0..0, warnings);
                 Ok(text)
             }
@@ -120,7 +120,12 @@ impl Exports for ExportAsset {
                 none if none.is_empty() => {
                     Err(format!("{} has no Blueprint: use format T3D", opened.package))
                 }
-                content => Ok(Text { content, warnings, told: None }),
+                content => {
+                    if content.len() >= limit {
+                        warnings.push(cut_warning(limit, "get_blueprint_graph gives it in pages"));
+                    }
+                    Ok(Text { content, warnings, told: None })
+                }
             },
             _ => Err(format!(
                 "Failed to find {} exporter for Object: {}; without the editor, only T3D and MD are available",
@@ -141,6 +146,11 @@ pub trait Exports: SourceQuery + Tool {
     /// Maximum length of the text, in characters.
     fn max_chars(&self) -> u32;
 
+    /// Maximum length of a reconstructed text, in bytes.
+    fn limit(&self) -> usize {
+        (self.max_chars() as usize).min(MAX_TEXT)
+    }
+
     /// The text reconstructed from the files, or the reason why there is none.
     fn reconstruct(&self, offline: &Offline) -> Result<Text, String>;
 
@@ -157,8 +167,8 @@ pub struct Text {
 }
 
 impl Text {
-    /// The reconstruction from a package.
-    pub fn of(text: unreal_package::T3d) -> Self {
+    /// The reconstruction from a package, which was limited to `limit` bytes.
+    pub fn of(text: unreal_package::T3d, limit: usize) -> Self {
         let unreal_package::T3dStatistics {
             objects,
             properties,
@@ -168,9 +178,13 @@ impl Text {
             native_bytes,
             cut,
         } = text.told;
+        let mut warnings: Vec<String> = text.warnings.into_iter().take(MAX_WARNINGS).collect();
+        if cut {
+            warnings.push(cut_warning(limit, "export_asset exports one of the objects in it"));
+        }
         Self {
             content: text.text,
-            warnings: text.warnings.into_iter().take(MAX_WARNINGS).collect(),
+            warnings,
             told: Some(Told { objects, properties, pins, rows, undecoded, native_bytes, cut }),
         }
     }
@@ -236,6 +250,12 @@ where
     let is_made = made.is_ok();
     let answer = asked.answer(made, from);
     if is_made { Ok(answer) } else { Err(failed(&answer)) }
+}
+
+/// The warning that a reconstructed text is cut, with another way to the rest.
+fn cut_warning(limit: usize, other_way: &str) -> String {
+    let larger = if limit < MAX_TEXT { "a larger `maxChars` gives more, and " } else { "" };
+    format!("the text is cut after about {limit} characters: {larger}{other_way}")
 }
 
 /// The text from the editor, cut to the length limit in characters, and a warning if it was cut.

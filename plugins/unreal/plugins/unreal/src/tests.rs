@@ -7,6 +7,8 @@ use serde_json::Value;
 use std::fs;
 use unreal_package::writer::{Profile, blueprint};
 
+#[path = "tests/bounds.rs"]
+mod bounds;
 #[path = "tests/change.rs"]
 mod change;
 #[path = "tests/classes.rs"]
