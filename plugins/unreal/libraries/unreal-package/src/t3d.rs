@@ -56,6 +56,7 @@ impl Package<'_> {
             render: Render::new(&self.header, package, limit),
             statistics: T3dStatistics::default(),
             warnings: Vec::new(),
+            too_deep: 0,
         };
         let engine = &self.header.summary.engine;
         writer.render.out.push_str(&format!(
@@ -66,6 +67,13 @@ impl Package<'_> {
         writer.object(object, 0);
         for default in self.class_defaults(object) {
             writer.object(default, 0);
+        }
+        if writer.too_deep > 0 {
+            writer.warnings.push(format!(
+                "objects nested deeper than {MAX_NESTING} levels are left out with their subobjects ({} in all): export \
+                 one of the objects above them",
+                writer.too_deep
+            ));
         }
         let mut statistics = writer.statistics;
         statistics.cut = writer.render.is_full();
@@ -107,12 +115,18 @@ struct Writer<'p, 'a> {
     render: Render<'p, 'a>,
     statistics: T3dStatistics,
     warnings: Vec<String>,
+    /// How many objects are left out because they are nested too deep. Their subobjects do not count.
+    too_deep: usize,
 }
 
 impl Writer<'_, '_> {
     fn object(&mut self, index: Index, depth: usize) {
         let Some(position) = index.export() else { return };
-        if self.render.is_full() || depth > MAX_NESTING {
+        if self.render.is_full() {
+            return;
+        }
+        if depth > MAX_NESTING {
+            self.too_deep += 1;
             return;
         }
         let header = &self.package.header;

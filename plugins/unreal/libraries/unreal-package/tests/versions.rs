@@ -300,6 +300,27 @@ fn a_text_ends_at_its_limit() {
 }
 
 #[test]
+fn objects_that_are_nested_too_deep_are_counted() {
+    let text_of = |depth: usize| {
+        let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/X");
+        let mut outer = Index(0);
+        for level in 0..depth {
+            outer = draft.export("/Script/CoreUObject.Object", outer, &format!("Level{level}"));
+        }
+        let bytes = draft.bytes();
+        let package = Package::read(&bytes).expect("it is one");
+        package.t3d(Index(1), "/Game/X", 1 << 20)
+    };
+    let whole = text_of(33);
+    assert!(whole.text.contains("Level32") && whole.warnings.is_empty(), "{:?}", whole.warnings);
+    let cut = text_of(36);
+    assert!(cut.text.contains("Level32") && !cut.text.contains("Level33"), "{}", cut.text);
+    let [warning] = cut.warnings.as_slice() else { panic!("{:?}", cut.warnings) };
+    assert!(warning.starts_with("objects nested deeper than 32 levels"), "{warning}");
+    assert!(warning.contains("(1 in all)"), "{warning}");
+}
+
+#[test]
 fn the_budget_limits_how_often_an_object_is_read() {
     let bytes = blueprint(Profile::of("5.6"), "/Game/X", "/Script/Engine.Actor").bytes();
     let package = Package::read(&bytes).expect("it is one");

@@ -136,9 +136,9 @@ impl Offline {
             [] => None,
             [one] if one.len() <= MAX_LINE => Some(one.clone()),
             all => {
-                let number = all.len();
+                let (number, ending) = (all.len(), if all.len() == 1 { "" } else { "s" });
                 Some(format!(
-                    "{number} warnings about the project, such as unreadable packages: see unreal_status"
+                    "{number} warning{ending} about the project, such as unreadable packages: see unreal_status"
                 ))
             }
         };
