@@ -148,7 +148,12 @@ impl<'a> Registry<'a> {
         }
     }
 
-    /// The tags of an asset: keys and values, at most 500.
+    /// The number of tags of an asset.
+    pub fn tag_count(&self, asset: &Asset) -> usize {
+        asset.tags.count()
+    }
+
+    /// The tags of an asset: keys and values, at most 20,000.
     pub fn tags(&self, asset: &Asset) -> Vec<(String, String)> {
         self.store.tags(asset.tags, &self.names)
     }

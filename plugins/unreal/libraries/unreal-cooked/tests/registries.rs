@@ -48,6 +48,7 @@ fn all_versions_are_read() {
         let tag = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let expected = [tag("Vertices", "130"), tag("Kind", "/Game/Doors/M_Wood")];
         assert_eq!(registry.tags(wood), expected, "{version}");
+        assert_eq!(registry.tag_count(wood), 2, "{version}");
         let needs = |package: &str, is_hard| Dependency { package: package.to_owned(), is_hard };
         assert_eq!(
             registry.dependencies("/game/doors/sm_door", DependencyDirection::Needs),

@@ -125,6 +125,8 @@ struct CookedFacts {
     compression: Vec<String>,
     encrypted: Option<bool>,
     package: Option<CookedPackage>,
+    /// Number of tags of the package that were not read.
+    unread_tags: usize,
     items: Vec<CookedItem>,
     warnings: Vec<String>,
 }
@@ -138,6 +140,7 @@ impl CookedFacts {
             compression: Vec::new(),
             encrypted: None,
             package: None,
+            unread_tags: 0,
             items: Vec::new(),
             warnings: Vec::new(),
         }
@@ -179,6 +182,9 @@ impl InspectCooked {
         let total_count = items.len();
         let counts = counts(&items);
         let items: Vec<CookedItem> = page.of(items).into_iter().map(CookedItem::shown).collect();
+        let mut warnings = found.warnings;
+        let package =
+            found.package.map(|package| package.shown(&holds, found.unread_tags, &mut warnings));
         CookedFile {
             file: shown(&self.file),
             kind: found.kind,
@@ -187,13 +193,13 @@ impl InspectCooked {
             compression: found.compression.iter().map(|method| shown(method)).collect(),
             encrypted: found.encrypted,
             counts,
-            package: found.package.map(CookedPackage::shown),
+            package,
             count: items.len(),
             items,
             total_count,
             offset: page.offset,
             has_more: page.has_more(total_count),
-            warnings: found.warnings.iter().take(50).map(|warning| shown(warning)).collect(),
+            warnings: warnings.iter().take(50).map(|warning| shown(warning)).collect(),
         }
     }
 }
@@ -222,20 +228,49 @@ impl CookedItem {
 }
 
 impl CookedPackage {
-    fn shown(self) -> Self {
-        let list = |list: Vec<String>| {
-            let more = list.len().saturating_sub(MAX_LIST);
+    /// The package with at most `MAX_LIST` lines in each list. Lines that `holds` accepts come first. Lines that are
+    /// left out are counted in a warning. `unread_tags` is the number of tags that the package does not have here.
+    fn shown(
+        self,
+        holds: &impl Fn(&str) -> bool,
+        unread_tags: usize,
+        warnings: &mut Vec<String>,
+    ) -> Self {
+        let mut list = |name: &str, list: Vec<String>| -> Vec<String> {
+            let total = list.len();
+            let listed = first(list, |name| holds(name));
+            warnings.extend(left_out(listed.len(), total, &format!("packages in `{name}`")));
+            let more = total - listed.len();
             let more = (more > 0).then(|| format!("{more} more"));
-            list.iter().take(MAX_LIST).map(|name| shown(name)).chain(more).collect()
+            listed.iter().map(|name| shown(name)).chain(more).collect()
         };
-        let tags = self.tags.into_iter().take(MAX_LIST);
+        let depends_on = list("dependsOn", self.depends_on);
+        let needed_by = list("neededBy", self.needed_by);
+        let total = self.tags.len() + unread_tags;
+        let tags = first(self.tags.into_iter().collect(), |(key, _)| holds(key));
+        warnings.extend(left_out(tags.len(), total, "tags of the package"));
         Self {
             name: shown(&self.name),
-            depends_on: list(self.depends_on),
-            needed_by: list(self.needed_by),
-            tags: tags.map(|(key, value)| (shown(&key), shown(&value))).collect(),
+            depends_on,
+            needed_by,
+            tags: tags.iter().map(|(key, value)| (shown(key), shown(value))).collect(),
         }
     }
+}
+
+/// At most `MAX_LIST` items. Preferred items come first.
+fn first<T>(all: Vec<T>, is_preferred: impl Fn(&T) -> bool) -> Vec<T> {
+    let (preferred, rest): (Vec<T>, Vec<T>) = all.into_iter().partition(is_preferred);
+    preferred.into_iter().chain(rest).take(MAX_LIST).collect()
+}
+
+/// The warning about items that are not listed; `None` if there are none.
+fn left_out(listed: usize, total: usize, what: &str) -> Option<String> {
+    (listed < total).then(|| {
+        format!(
+            "only {listed} of {total} {what} are listed: those with the text of `query` come first"
+        )
+    })
 }
 
 /// Reads a whole file of at most 64 MiB.

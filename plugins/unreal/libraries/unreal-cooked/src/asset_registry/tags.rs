@@ -11,7 +11,7 @@ use unreal_package::Cursor;
 const BEGIN: [u32; 2] = [0x1234_5678, 0x1234_5679];
 const END: u32 = 0x8765_4321;
 /// Maximum number of tags that are returned for an asset.
-const MAX_TAGS: usize = 500;
+const MAX_TAGS: usize = 20_000;
 
 /// The place of an asset's tags in the registry.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,13 @@ pub enum Tags {
 }
 
 impl Tags {
+    /// The number of tags.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Inline { count, .. } | Self::Stored { count, .. } => count,
+        }
+    }
+
     /// Unpacks a handle to the pairs of an asset (`FPartialMapHandle`).
     pub fn of(packed: u64) -> Self {
         Self::Stored {

@@ -2,11 +2,17 @@
 
 use super::{CookedFacts, CookedItem, CookedKind, CookedPackage, absent, failing, whole};
 use portcullis_plugin::prelude::*;
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+};
 use unreal_cooked::{
     Registry,
     asset_registry::{Asset, Dependency, DependencyDirection},
 };
+
+/// Maximum number of tags of a package that are read.
+const MAX_TAGS: usize = 20_000;
 
 /// Reads a registry: all assets, or the assets of one package with its dependencies.
 pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
@@ -47,14 +53,36 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     if let Some(wanted) = wanted {
         let first = assets.first().ok_or_else(|| absent(path, wanted))?;
         let name = registry.package(first).into_owned();
+        let (tags, read) = tags(&registry, &assets);
+        let all: usize = assets.iter().map(|asset| registry.tag_count(asset)).sum();
+        found.unread_tags = all.saturating_sub(read);
         found.package = Some(CookedPackage {
             depends_on: lines(registry.dependencies(&name, DependencyDirection::Needs)),
             needed_by: lines(registry.dependencies(&name, DependencyDirection::NeededBy)),
-            tags: assets.iter().flat_map(|asset| registry.tags(asset)).collect(),
+            tags,
             name,
         });
     }
     Ok(found)
+}
+
+/// The tags of a package's assets, and how many were read. If several assets have a tag of the same name with different
+/// values, the names of the further tags end with the names of their assets.
+fn tags(registry: &Registry<'_>, assets: &[&Asset]) -> (BTreeMap<String, String>, usize) {
+    let (mut found, mut read) = (BTreeMap::<String, String>::new(), 0);
+    let tags = assets.iter().flat_map(|asset| {
+        let named = registry.tags(asset).into_iter();
+        named.map(move |(key, value)| (*asset, key, value))
+    });
+    for (asset, key, value) in tags.take(MAX_TAGS) {
+        let key = match found.get(&key) {
+            Some(other) if *other != value => format!("{key} of {}", registry.asset_name(asset)),
+            Some(_) | None => key,
+        };
+        found.insert(key, value);
+        read += 1;
+    }
+    (found, read)
 }
 
 fn lines(dependencies: Vec<Dependency>) -> Vec<String> {

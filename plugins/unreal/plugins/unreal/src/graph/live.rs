@@ -6,6 +6,8 @@ use std::fmt::Write;
 
 /// Maximum number of graphs read of one Blueprint.
 const MAX_GRAPHS: usize = 60;
+/// Maximum number of further graphs that are named.
+const MAX_NAMED: usize = 50;
 
 /// The graphs in the engine's own notation, each as a Markdown block.
 pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fault> {
@@ -36,8 +38,8 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
         wanted.is_none_or(|wanted| called(path).eq_ignore_ascii_case(wanted))
     };
     let mut markdown = format!("# {}\n", shown(name));
-    let mut count = 0;
-    for path in all.iter().filter(is_wanted).take(MAX_GRAPHS) {
+    let wanted: Vec<&String> = all.iter().filter(is_wanted).collect();
+    for path in wanted.iter().take(MAX_GRAPHS) {
         let graph = json!({ "graph": { "refPath": path } });
         let told = editor.epic("BlueprintTools", "read_graph_dsl", &graph)?;
         let told = Reply::of("read_graph_dsl", &told).raw("")?;
@@ -45,9 +47,8 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
         let name = called(path);
         write!(markdown, "\n## {name}\n\n```text\n{}\n```\n", told.replace("```", "'''"))
             .map_err(Failure::from)?;
-        count += 1;
     }
-    if count == 0 {
+    if wanted.is_empty() {
         let names: Vec<String> = all.iter().map(|path| called(path)).collect();
         return Err(Fault::Failed(format!(
             "{} has no such graph; it has: {}",
@@ -58,6 +59,8 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
     let caveat = "the editor's notation leaves out the nodes after events of Enhanced Input; \
         with format json, the answer is from the files, and has all pins but no unsaved changes"
         .to_owned();
+    let further: Vec<String> = wanted.iter().skip(MAX_GRAPHS).map(|path| called(path)).collect();
+    let warnings = [caveat].into_iter().chain(left_out(asked, &further));
     let mut answer = Graphs {
         asset_path: shown(package),
         format: Format::Markdown,
@@ -69,8 +72,25 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
         has_more: false,
         source: SourceKind::Live,
         as_of: editor.as_of(),
-        warnings: editor.warnings([caveat]),
+        warnings: editor.warnings(warnings),
     };
     pages::lines(asked, &mut answer, &markdown);
     Ok(answer)
+}
+
+/// The warning about the further graphs, which are not read; `None` if there are none.
+fn left_out(asked: &BlueprintGraph, further: &[String]) -> Option<String> {
+    let named: Vec<String> = further.iter().take(MAX_NAMED).map(|name| shown(name)).collect();
+    let more = match further.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let total = MAX_GRAPHS + further.len();
+    (!further.is_empty()).then(|| match asked.graph_name {
+        Some(_) => format!("only {MAX_GRAPHS} of {total} graphs of that name are read"),
+        None => format!(
+            "only {MAX_GRAPHS} of {total} graphs are read. `graphName` reads one of the others: {}{more}",
+            named.join(", ")
+        ),
+    })
 }

@@ -1,6 +1,12 @@
 //! Tests that answers say what their limits leave out.
 
-use super::*;
+use super::{
+    editor::Server,
+    live::{DOOR, host, live},
+    *,
+};
+use crate::cooked::InspectCooked;
+use unreal_cooked::writer::{DraftAsset, DraftRegistry};
 use unreal_package::{
     Index,
     writer::{DraftPackage, DraftValue},
@@ -58,4 +64,73 @@ fn markdown_that_is_cut_is_said() {
         let answer = call::<ExportAsset>(&host, &game, door);
         assert_eq!(answer["warnings"].to_string().contains(warning), is_cut, "{answer}");
     }
+}
+
+#[test]
+fn graphs_that_the_editor_is_not_asked_for_are_named() {
+    let game = Game::new();
+    let editor = game.editor(Server::Epic);
+    let near = host(&editor, Server::Epic);
+    let graphs: Vec<Value> = (0..63)
+        .map(|number| json!({ "refPath": format!("{DOOR}.BP_Door:Graph{number}") }))
+        .collect();
+    editor.lie("list_graphs", json!(graphs));
+    let all = json!({ "assetPath": DOOR, "maxResults": 0 });
+    let answer = live::<BlueprintGraph>(&near, &game, all);
+    let text = answer["text"].as_str().expect("it is text");
+    assert!(text.contains("## Graph59\n") && !text.contains("## Graph60\n"), "{text}");
+    let warning = "only 60 of 63 graphs are read. `graphName` reads one of the others: Graph60, Graph61, Graph62";
+    assert_eq!(answer["warnings"][1], warning, "{answer}");
+    let one = json!({ "assetPath": DOOR, "graphName": "Graph62" });
+    let answer = live::<BlueprintGraph>(&near, &game, one);
+    assert!(answer["text"].as_str().is_some_and(|text| text.contains("## Graph62\n")), "{answer}");
+    assert_eq!(answer["warnings"].as_array().map(Vec::len), Some(1), "{answer}");
+}
+
+/// The answer about a package of a registry. The package has two assets with tags and needs many packages.
+fn inspected(query: Option<&str>) -> Value {
+    let game = Game::empty();
+    let asset = |tags: Vec<(String, String)>| DraftAsset {
+        package: "/Game/Doors/SM_Door".to_owned(),
+        class: ("/Script/Engine".to_owned(), "StaticMesh".to_owned()),
+        tags,
+        size: 5000,
+    };
+    let tags = (0..600).map(|number| (format!("Tag{number:03}"), number.to_string())).collect();
+    let registry = DraftRegistry {
+        version: 6,
+        assets: vec![asset(tags), asset(vec![("Tag001".to_owned(), "another".to_owned())])],
+        needs: (0..202)
+            .map(|number| ("/Game/Doors/SM_Door".to_owned(), format!("/Game/T_{number:03}"), true))
+            .collect(),
+    };
+    game.put("Saved/AssetRegistry.bin", registry.bytes());
+    let file = game.path().join("Saved/AssetRegistry.bin");
+    let mut arguments = json!({ "file": file, "package": "/Game/Doors/SM_Door" });
+    if let Some(query) = query {
+        arguments["query"] = json!(query);
+    }
+    valid::<InspectCooked>(Rehearsal::new().call::<InspectCooked>(arguments).expect("it answers"))
+}
+
+#[test]
+fn tags_and_packages_of_a_cooked_package_that_are_left_out_are_counted() {
+    let answer = inspected(None);
+    let tags = answer["package"]["tags"].as_object().expect("it is an object");
+    assert_eq!((tags.len(), tags.contains_key("Tag599")), (200, false));
+    // Two assets of the package have a tag of this name.
+    assert_eq!((&tags["Tag001"], &tags["Tag001 of SM_Door"]), (&json!("1"), &json!("another")));
+    let needs = answer["package"]["dependsOn"].as_array().expect("it is a list");
+    assert_eq!((needs.len(), &needs[200]), (201, &json!("2 more")));
+    let warnings = answer["warnings"].to_string();
+    for warning in [
+        "only 200 of 601 tags of the package are listed: those with the text of `query` come first",
+        "only 200 of 202 packages in `dependsOn` are listed: those with the text of `query` come first",
+    ] {
+        assert!(warnings.contains(warning), "{warnings}");
+    }
+    let answer = inspected(Some("599"));
+    assert_eq!(answer["package"]["tags"]["Tag599"], "599", "{answer}");
+    let answer = inspected(Some("T_201"));
+    assert_eq!(answer["package"]["dependsOn"][0], "/Game/T_201", "{answer}");
 }
