@@ -71,6 +71,16 @@ impl Page {
     }
 }
 
+/// At most `most` warnings, sanitised. If there are more, a further line has their number.
+pub fn limited(warnings: impl IntoIterator<Item = String>, most: usize) -> Vec<String> {
+    let mut warnings = warnings.into_iter();
+    let mut listed: Vec<String> =
+        warnings.by_ref().take(most).map(|warning| shown(&warning)).collect();
+    let more = warnings.count();
+    listed.extend((more > 0).then(|| format!("{more} more warnings are left out")));
+    listed
+}
+
 /// Sanitises a short text for display on one line.
 pub fn shown(text: &str) -> String {
     unreal_package::visible(text, 1_024, false).into_owned()
@@ -157,6 +167,13 @@ mod tests {
         ] {
             assert_eq!(time(seconds * 1_000_000_000), expected);
         }
+    }
+
+    #[test]
+    fn warnings_that_are_left_out_are_counted() {
+        let warnings = || ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(limited(warnings(), 3), ["a", "b", "c"]);
+        assert_eq!(limited(warnings(), 1), ["a", "2 more warnings are left out"]);
     }
 
     #[test]

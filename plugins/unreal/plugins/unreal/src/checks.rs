@@ -51,8 +51,10 @@ impl SourceQuery for UnusedAssets {
         let found = Relations::of(index).unused(&offline.project, &self.package_path);
         let page = Page::new(self.offset, self.max_results);
         let total = found.len();
-        let unused: Vec<UnusedPackage> = page
-            .of(found)
+        let found = page.of(found);
+        let cut = found.iter().filter(|unused| unused.referencers.len() > MAX_REFERENCERS);
+        let cut: Vec<String> = cut.map(|unused| shown(&unused.package)).collect();
+        let unused: Vec<UnusedPackage> = found
             .into_iter()
             .map(|unused| UnusedPackage {
                 bytes: index.find(&unused.package).map_or(0, |entry| entry.size),
@@ -65,6 +67,13 @@ impl SourceQuery for UnusedAssets {
                     .collect(),
             })
             .collect();
+        let cut = (!cut.is_empty()).then(|| {
+            format!(
+                "only {MAX_REFERENCERS} referencers of a package are listed: get_asset_references \
+                 lists those of {}",
+                cut.join(", ")
+            )
+        });
         let no_map = !index.entries().iter().any(|entry| entry.is_map);
         let is_known = |entry: &&unreal_project::Entry| {
             matches!(entry.state, unreal_project::State::Read | unreal_project::State::Partly)
@@ -88,8 +97,9 @@ impl SourceQuery for UnusedAssets {
             offset: page.offset,
             has_more: page.has_more(total),
             source: SourceKind::Offline,
-            warnings: offline
-                .warnings_and(offline.missing([&self.package_path]).chain(no_map).chain(unknown)),
+            warnings: offline.warnings_and(
+                offline.missing([&self.package_path]).chain(no_map).chain(unknown).chain(cut),
+            ),
             as_of: offline.as_of.clone(),
         })
     }

@@ -12,6 +12,9 @@ use serde_json::Value;
 const MAX_LOG_CHARS: usize = 4_000;
 /// Maximum number of lines of errors, and of warnings.
 const MAX_LINES: usize = 100;
+/// The lines of errors and of warnings, in the words of a warning about them.
+const ERRORS: &str = "compiler errors";
+const WARNINGS: &str = "compiler warnings";
 /// Seconds that a compilation may take, if the call has as much time.
 const MAX_SECONDS: u64 = 290;
 /// Time of the call that is reserved for the answer, in seconds.
@@ -98,8 +101,8 @@ fn compile_with_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
     Ok(Compiled {
         success: reply.flag("bSuccess")?,
         status,
-        compiler_errors: lines(&result["errors"]),
-        compiler_warnings: lines(&result["warnings"]),
+        compiler_errors: lines(&result["errors"], ERRORS, &mut warnings),
+        compiler_warnings: lines(&result["warnings"], WARNINGS, &mut warnings),
         log: end(result["buildLog"].as_str().unwrap_or_default()),
         error: value::text(&result, "error"),
         source: SourceKind::Live,
@@ -114,10 +117,12 @@ fn parse_epic_answer(said: &str) -> Compiled {
     let status = first.strip_prefix("Result: ").unwrap_or("NotAvailable").trim();
     let success = matches!(status, "Success" | "NoChanges");
     let contains = |line: &&str, words: [&str; 2]| words.iter().any(|word| line.contains(word));
-    let lines_with = |words: [&str; 2]| {
-        let found = said.lines().filter(|line| contains(line, words));
-        found.take(MAX_LINES).map(shown).collect()
+    let mut warnings = Vec::new();
+    let mut lines_with = |words: [&str; 2], what| {
+        first_lines(said.lines().filter(|line| contains(line, words)), what, &mut warnings)
     };
+    let compiler_errors = lines_with(["): error ", "): fatal error "], ERRORS);
+    let compiler_warnings = lines_with(["): warning "; 2], WARNINGS);
     let error = match first.strip_prefix("Error: ") {
         Some(error) => shown(error),
         None if success => String::new(),
@@ -126,19 +131,34 @@ fn parse_epic_answer(said: &str) -> Compiled {
     Compiled {
         success,
         status: shown(status),
-        compiler_errors: lines_with(["): error ", "): fatal error "]),
-        compiler_warnings: lines_with(["): warning "; 2]),
+        compiler_errors,
+        compiler_warnings,
         log: end(said),
         error,
         source: SourceKind::Live,
         as_of: String::new(),
-        warnings: Vec::new(),
+        warnings,
     }
 }
 
-fn lines(result: &Value) -> Vec<String> {
-    let lines = result.as_array().into_iter().flatten().filter_map(Value::as_str);
-    lines.take(MAX_LINES).map(shown).collect()
+fn lines(result: &Value, what: &str, warnings: &mut Vec<String>) -> Vec<String> {
+    first_lines(result.as_array().into_iter().flatten().filter_map(Value::as_str), what, warnings)
+}
+
+/// The first lines, as many as an answer has. If there are more, adds a warning.
+fn first_lines<'l>(
+    lines: impl Iterator<Item = &'l str>,
+    what: &str,
+    warnings: &mut Vec<String>,
+) -> Vec<String> {
+    let all: Vec<&str> = lines.collect();
+    let total = all.len();
+    if total > MAX_LINES {
+        warnings.push(format!(
+            "only the first {MAX_LINES} of {total} {what} are listed: read_editor_log may show the others"
+        ));
+    }
+    all.into_iter().take(MAX_LINES).map(shown).collect()
 }
 
 /// The last characters of a log, which tell the result of the build.
@@ -165,6 +185,21 @@ mod tests {
         let absent = parse_epic_answer("Error: Live Coding module is not loaded.");
         assert_eq!((absent.success, absent.status.as_str()), (false, "NotAvailable"));
         assert_eq!(absent.error, "Live Coding module is not loaded.");
+    }
+
+    #[test]
+    fn lines_that_are_left_out_are_counted() {
+        let line = |number| format!("A.cpp({number}): error C2065: x");
+        let said: Vec<String> = (0..103).map(line).collect();
+        let failed = parse_epic_answer(&format!("Result: Failure\n{}", said.join("\n")));
+        let warning = "only the first 100 of 103 compiler errors are listed: read_editor_log may show the others";
+        assert_eq!(
+            (failed.compiler_errors.len(), failed.warnings),
+            (100, vec![warning.to_owned()])
+        );
+        let mut warnings = Vec::new();
+        let listed = lines(&json!(said), ERRORS, &mut warnings);
+        assert_eq!((listed.len(), warnings), (100, vec![warning.to_owned()]));
     }
 
     #[test]

@@ -182,7 +182,10 @@ impl Tool for ConsoleCommand {
                 answer.output = value::text(&result, "output");
                 answer.error = value::text(&result, "error");
                 match log.and_then(|log| log.printed()) {
-                    Ok(printed) => answer.printed = printed,
+                    Ok((printed, warning)) => {
+                        answer.printed = printed;
+                        answer.warnings.extend(warning);
+                    }
                     Err(why) => answer.warnings.push(format!(
                         "the output of the command is in the editor's log, which cannot be read: {why}"
                     )),
@@ -221,10 +224,10 @@ impl LogMark {
         Ok(Self { path, length })
     }
 
-    /// The entries that were added to the log since the mark. Waits until no further entries are
-    /// added, at most for `MAX_WAIT`. If no entry is added at all, it waits for the whole of
-    /// `MAX_WAIT`.
-    fn printed(&self) -> Result<Vec<String>, String> {
+    /// The entries that were added to the log since the mark, and a warning if older ones are left
+    /// out. Waits until no further entries are added, at most for `MAX_WAIT`. If no entry is added
+    /// at all, it waits for the whole of `MAX_WAIT`.
+    fn printed(&self) -> Result<(Vec<String>, Option<String>), String> {
         let (started, mut last) = (Instant::now(), self.length);
         while started.elapsed() < MAX_WAIT {
             std::thread::sleep(LOOK_INTERVAL);
@@ -237,8 +240,14 @@ impl LogMark {
         let tail = Tail::after(&self.path, self.length).map_err(|error| error.to_string())?;
         let entries = tail.entries();
         // Of many entries, the newest are kept.
-        let rest = entries.len().saturating_sub(MAX_PRINTED);
-        Ok(entries.iter().skip(rest).map(|entry| shown_entry(entry)).collect())
+        let (total, rest) = (entries.len(), entries.len().saturating_sub(MAX_PRINTED));
+        let warning = (rest > 0).then(|| {
+            format!(
+                "only the newest {MAX_PRINTED} of {total} log entries are shown: read_editor_log \
+                 shows the others"
+            )
+        });
+        Ok((entries.iter().skip(rest).map(|entry| shown_entry(entry)).collect(), warning))
     }
 }
 
@@ -316,6 +325,19 @@ mod tests {
             let verdict = Verdict::of(command);
             assert!(matches!(verdict, Verdict::Refused(_)), "{command}: {verdict:?}");
         }
+    }
+
+    #[test]
+    fn entries_that_are_left_out_are_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("MyGame.log");
+        let log: String = (0..104).map(|number| format!("LogTemp: entry {number}\n")).collect();
+        fs::write(&path, log).expect("it can be written");
+        let (printed, warning) = LogMark { path, length: 0 }.printed().expect("it can be read");
+        assert_eq!((printed.len(), printed[0].as_str()), (100, "LogTemp: entry 4"));
+        let expected =
+            "only the newest 100 of 104 log entries are shown: read_editor_log shows the others";
+        assert_eq!(warning.as_deref(), Some(expected));
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod container;
 mod package;
 mod registry;
 
-use crate::answer::{Page, shown};
+use crate::answer::{Page, limited, shown};
 use portcullis_plugin::prelude::*;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,6 +18,8 @@ use std::{
 const MAX_FILE: u64 = 64 << 20;
 /// Maximum number of lines in each list of a package: dependencies, tags.
 const MAX_LIST: usize = 200;
+/// Maximum number of warnings.
+const MAX_WARNINGS: usize = 50;
 
 /// Look into what Unreal Engine has cooked or packaged, without an editor: a cooked package (.uasset, .umap), an IoStore container (.utoc with its .ucas), an archive (.pak), or an asset registry (AssetRegistry.bin). Lists objects, files or assets with their classes and sizes; with `package`, the objects and dependencies of one package. Says what needs a key or a decompressor.
 #[arguments]
@@ -199,7 +201,7 @@ impl InspectCooked {
             total_count,
             offset: page.offset,
             has_more: page.has_more(total_count),
-            warnings: warnings.iter().take(50).map(|warning| shown(warning)).collect(),
+            warnings: limited(warnings, MAX_WARNINGS),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The tool `diff_assets`: lists the changes between two versions of a package.
 
-use crate::answer::{Page, shown};
+use crate::answer::{Page, limited, shown};
 use git_objects::Repository;
 use portcullis_plugin::{prelude::*, serde::Serialize};
 use serde_json::Value;
@@ -16,6 +16,8 @@ use unreal_package::{Change, Difference, Package, difference, listing};
 const MAX_FILE: u64 = 64 << 20;
 /// Maximum number of changes in one answer.
 const MAX_CHANGES: usize = 20_000;
+/// Maximum number of warnings about parts that could not be read.
+const MAX_WARNINGS: usize = 20;
 /// Latest time of a commit that is shown, in seconds since 1970: the end of the year 9999.
 const MAX_SECONDS: u64 = 253_402_300_799;
 
@@ -283,7 +285,7 @@ fn answer(
     let changes: Vec<ChangeInfo> = page.of(found.changes.iter().map(info).collect());
     let cut =
         found.cut.then(|| format!("the comparison ended after {total} changes: there are more"));
-    let warnings = found.warnings.iter().take(20).map(|warning| shown(warning)).chain(cut);
+    let warnings = limited(found.warnings.iter().cloned(), MAX_WARNINGS).into_iter().chain(cut);
     AssetDifference {
         before,
         after,

@@ -2,7 +2,7 @@
 //! of an object.
 
 use crate::{
-    answer::{SourceKind, failed, shown},
+    answer::{SourceKind, failed, limited, shown},
     live::{
         Editor, Fault, Kind,
         names::AssetName,
@@ -178,7 +178,7 @@ impl Text {
             native_bytes,
             cut,
         } = text.told;
-        let mut warnings: Vec<String> = text.warnings.into_iter().take(MAX_WARNINGS).collect();
+        let mut warnings = limited(text.warnings, MAX_WARNINGS);
         if cut {
             warnings.push(cut_warning(limit, "export_asset exports one of the objects in it"));
         }

@@ -1,7 +1,7 @@
 //! Answers calls from a project's files.
 
 use crate::{
-    answer::{shown, time},
+    answer::{limited, time},
     session, stored_data,
 };
 use portcullis_plugin::prelude::*;
@@ -144,14 +144,14 @@ impl Offline {
         };
         let own = self.notes.iter().cloned().chain(self.incomplete());
         let all = own.chain(project).chain(more);
-        all.take(MAX_WARNINGS).map(|warning| shown(&warning)).collect()
+        limited(all, MAX_WARNINGS)
     }
 
     /// All warnings, for `unreal_status`.
     pub fn all_warnings(&self) -> Vec<String> {
         let own = self.notes.iter().cloned().chain(self.incomplete());
         let all = own.chain(self.warnings.iter().cloned());
-        all.take(MAX_WARNINGS).map(|warning| shown(&warning)).collect()
+        limited(all, MAX_WARNINGS)
     }
 
     /// A warning that packages are missing in the index; `None` if the index is complete.

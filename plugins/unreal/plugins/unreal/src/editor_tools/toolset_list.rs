@@ -60,7 +60,13 @@ impl ToolsetList {
                 break;
             }
             match tools_of(editor, set) {
-                Ok(tools) => catalogue.tools.extend(tools),
+                Ok((tools, left_out)) => {
+                    let total = tools.len() + left_out;
+                    catalogue.missing.extend((left_out > 0).then(|| {
+                        format!("{set}: only the first {MAX_TOOLS} of {total} tools were read")
+                    }));
+                    catalogue.tools.extend(tools);
+                }
                 Err(fault @ Fault::Misshapen(..) | fault @ Fault::Failed(_)) => {
                     catalogue.missing.push(format!("{set}: {fault}"));
                 }
@@ -71,9 +77,9 @@ impl ToolsetList {
     }
 }
 
-/// The tools of one toolset. They are cached for ten minutes, since a session of the editor
-/// registers its tools once.
-fn tools_of(editor: &Editor<'_>, toolset: &str) -> Result<Vec<EditorTool>, Fault> {
+/// The tools of one toolset, and the number of those that are left out. They are cached for ten
+/// minutes, since a session of the editor registers its tools once.
+fn tools_of(editor: &Editor<'_>, toolset: &str) -> Result<(Vec<EditorTool>, usize), Fault> {
     let session = editor.seen.session.as_deref().unwrap_or_default();
     let key = format!("toolset {toolset} of {} in {session}", editor.url);
     if let Some(kept) = cache::get(&key).and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
@@ -87,9 +93,9 @@ fn tools_of(editor: &Editor<'_>, toolset: &str) -> Result<Vec<EditorTool>, Fault
     Ok(tools)
 }
 
-/// The tools in the description of a toolset, which has the form `{"tools": [{"name", "description", "inputSchema"}]}`.
-/// A tool's name there begins with the toolset's name.
-fn tools_in(toolset: &str, described: &Value) -> Result<Vec<EditorTool>, Fault> {
+/// The tools in the description of a toolset, and the number of those that are left out. The description has the form
+/// `{"tools": [{"name", "description", "inputSchema"}]}`. A tool's name there begins with the toolset's name.
+fn tools_in(toolset: &str, described: &Value) -> Result<(Vec<EditorTool>, usize), Fault> {
     let tools = Reply::of("describe_toolset", described).list("tools")?;
     let of_tool = |tool: &Reply<'_>| {
         let full = tool.text("name")?;
@@ -104,7 +110,8 @@ fn tools_in(toolset: &str, described: &Value) -> Result<Vec<EditorTool>, Fault> 
             arguments: if is_short { schema.clone() } else { json!({ "type": "object" }) },
         })
     };
-    tools.iter().take(MAX_TOOLS).map(of_tool).collect()
+    let read: Result<Vec<EditorTool>, Fault> = tools.iter().take(MAX_TOOLS).map(of_tool).collect();
+    Ok((read?, tools.len().saturating_sub(MAX_TOOLS)))
 }
 
 #[cfg(test)]
@@ -118,10 +125,14 @@ mod tests {
             { "name": "A.B.GetX", "description": "Gets\u{7} x.", "inputSchema": schema },
             { "name": "GetY" },
         ]});
-        let tools = tools_in("A.B", &described).expect("it is a description");
+        let (tools, _) = tools_in("A.B", &described).expect("it is a description");
         let [x, y] = tools.as_slice() else { panic!("{tools:?}") };
         assert_eq!((x.name.as_str(), x.description.as_str()), ("GetX", "Gets x."));
         assert_eq!((&x.arguments, y.name.as_str()), (&schema, "GetY"));
+        let many: Vec<Value> =
+            (0..503).map(|number| json!({ "name": format!("Get{number}") })).collect();
+        let (tools, left_out) = tools_in("A.B", &json!({ "tools": many })).expect("it is one");
+        assert_eq!((tools.len(), left_out), (500, 3));
         for lie in [json!({}), json!({ "tools": [{}] }), json!("none")] {
             assert!(matches!(tools_in("A.B", &lie), Err(Fault::Misshapen(..))), "{lie}");
         }

@@ -45,6 +45,7 @@ pub fn dependencies(asked: &AssetDependencies, editor: &Editor<'_>) -> Result<De
     let name = AssetName::read(&asked.asset_path)?;
     let mut details = DEPENDENCIES.ask(editor, &name, asked.hard, asked.soft)?;
     details.retain(|detail| asked.script || !detail.package.starts_with("/Script/"));
+    let cut = limit(&mut details);
     let dependencies = names(&details);
     Ok(Dependencies {
         success: true,
@@ -55,14 +56,16 @@ pub fn dependencies(asked: &AssetDependencies, editor: &Editor<'_>) -> Result<De
         details,
         source: SourceKind::Live,
         as_of: editor.as_of(),
-        warnings: editor.warnings(unknown_strengths(editor, asked.hard, asked.soft)),
+        warnings: editor
+            .warnings(cut.into_iter().chain(unknown_strengths(editor, asked.hard, asked.soft))),
     })
 }
 
 /// The referencers of an asset, from the editor.
 pub fn references(asked: &AssetReferences, editor: &Editor<'_>) -> Result<References, Fault> {
     let name = AssetName::read(&asked.asset_path)?;
-    let details = REFERENCES.ask(editor, &name, asked.hard, asked.soft)?;
+    let mut details = REFERENCES.ask(editor, &name, asked.hard, asked.soft)?;
+    let cut = limit(&mut details);
     let references_found = names(&details);
     Ok(References {
         success: true,
@@ -74,8 +77,8 @@ pub fn references(asked: &AssetReferences, editor: &Editor<'_>) -> Result<Refere
         source: SourceKind::Live,
         as_of: editor.as_of(),
         warnings: editor.warnings(
-            unknown_strengths(editor, asked.hard, asked.soft)
-                .into_iter()
+            cut.into_iter()
+                .chain(unknown_strengths(editor, asked.hard, asked.soft))
                 .chain(redirectors(editor, &references_found)),
         ),
     })
@@ -89,14 +92,19 @@ fn redirectors(editor: &Editor<'_>, references: &[String]) -> Vec<String> {
     let is_redirector = |package: &&String| {
         index.find(package).is_some_and(|entry| index.redirected(entry).is_some())
     };
-    let found = references.iter().filter(is_redirector).take(MAX_REDIRECTORS);
-    found
+    let mut found = references.iter().filter(is_redirector);
+    let mut warnings: Vec<String> = found
+        .by_ref()
+        .take(MAX_REDIRECTORS)
         .map(|package| {
             format!(
                 "{package} is a redirector: ask for its references, too, which lead to the asset"
             )
         })
-        .collect()
+        .collect();
+    let more = found.count();
+    warnings.extend((more > 0).then(|| format!("{more} more of the references are redirectors")));
+    warnings
 }
 
 /// The transitive dependencies of an asset. The editor's own tool for trees visits a package once
@@ -127,7 +135,10 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
                      this answer is from the files, without unsaved changes",
                 ));
             }
-            nodes[at].dependencies = dependencies_in_tree(asked, editor, &package, at == 0)?;
+            let mut dependencies = dependencies_in_tree(asked, editor, &package, at == 0)?;
+            cut |= dependencies.len() > MAX_PAGE;
+            dependencies.truncate(MAX_PAGE);
+            nodes[at].dependencies = dependencies;
         }
         for name in nodes[at].dependencies.clone() {
             if depth >= asked.max_depth as usize {
@@ -205,7 +216,6 @@ impl Question {
         details.retain(|detail| detail.package != name.package());
         details.sort_by(|a, b| (&a.package, &a.strength).cmp(&(&b.package, &b.strength)));
         details.dedup_by(|a, b| a.package == b.package && a.strength == b.strength);
-        details.truncate(MAX_PAGE);
         Ok(details)
     }
 
@@ -240,6 +250,13 @@ impl Question {
             Err(fault) => Err(fault),
         }
     }
+}
+
+/// Keeps at most as many details as an answer lists, and returns a warning if there are more.
+fn limit(details: &mut Vec<Detail>) -> Option<String> {
+    let total = details.len();
+    details.truncate(MAX_PAGE);
+    (total > MAX_PAGE).then(|| format!("only {MAX_PAGE} of {total} are listed"))
 }
 
 /// The warning that both kinds of dependencies are listed. Epic's server does not tell kinds, so

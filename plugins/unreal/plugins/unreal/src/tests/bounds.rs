@@ -134,3 +134,69 @@ fn tags_and_packages_of_a_cooked_package_that_are_left_out_are_counted() {
     let answer = inspected(Some("T_201"));
     assert_eq!(answer["package"]["dependsOn"][0], "/Game/T_201", "{answer}");
 }
+
+#[test]
+fn warnings_that_are_left_out_are_counted() {
+    let (game, host) = (Game::empty(), Rehearsal::new());
+    let folders: Vec<String> = (0..57).map(|number| format!("/Nowhere{number}")).collect();
+    let answer = call::<SearchAssets>(&host, &game, json!({ "packagePaths": folders }));
+    let warnings = answer["warnings"].as_array().expect("it is a list");
+    assert_eq!((warnings.len(), &warnings[50]), (51, &json!("7 more warnings are left out")));
+}
+
+#[test]
+fn referencers_of_unused_packages_that_are_left_out_are_said() {
+    for (referencers, is_cut) in [(20, false), (21, true)] {
+        let game = Game::empty();
+        let put = |name: &str, parent: &str| {
+            let draft = blueprint(Profile::of("5.6"), &format!("/Game/{name}"), parent);
+            game.put(&format!("Content/{name}.uasset"), draft.bytes());
+        };
+        put("BP_Base", "/Script/Engine.Actor");
+        (0..referencers).for_each(|number| put(&format!("BP_{number}"), "/Game/BP_Base.BP_Base_C"));
+        let answer = call::<UnusedAssets>(&Rehearsal::new(), &game, json!({}));
+        let warning = "only 20 referencers of a package are listed: get_asset_references lists those of /Game/BP_Base";
+        assert_eq!(answer["warnings"].to_string().contains(warning), is_cut, "{answer}");
+    }
+}
+
+#[test]
+fn relations_that_the_editor_knows_and_the_answer_leaves_out_are_counted() {
+    let game = Game::new();
+    let editor = game.editor(Server::Epic);
+    let near = host(&editor, Server::Epic);
+    let many: Vec<String> = (0..5_003).map(|number| format!("/Game/Many/T_{number:04}")).collect();
+    editor.lie("get_dependencies", json!(many));
+    editor.lie("get_referencers", json!(many));
+    let door = json!({ "assetPath": DOOR, "bIncludeSoftDependencies": true });
+    let answer = live::<AssetDependencies>(&near, &game, door);
+    let warning = json!("only 5000 of 5003 are listed");
+    assert_eq!((&answer["count"], &answer["warnings"][0]), (&json!(5_000), &warning));
+    let door = json!({ "assetPath": DOOR, "bIncludeSoftReferences": true });
+    let answer = live::<AssetReferences>(&near, &game, door);
+    assert_eq!((&answer["count"], &answer["warnings"][0]), (&json!(5_000), &warning));
+}
+
+#[test]
+fn redirectors_among_references_that_are_left_out_are_counted() {
+    let game = Game::new();
+    let mut names = Vec::new();
+    for number in 0..13 {
+        let package = format!("/Game/Old/BP_{number}");
+        let mut draft = DraftPackage::new(Profile::of("5.6"), &package);
+        draft.import("/Script/Engine.Blueprint", "/Game/Doors/BP_Door.BP_Door");
+        let name = format!("BP_{number}");
+        draft.export("/Script/CoreUObject.ObjectRedirector", Index(0), &name);
+        draft.asset(&name, "/Script/CoreUObject.ObjectRedirector", &[]);
+        game.put(&format!("Content/Old/{name}.uasset"), draft.bytes());
+        names.push(package);
+    }
+    let editor = game.editor(Server::Epic);
+    let near = host(&editor, Server::Epic);
+    editor.lie("get_referencers", json!(names));
+    let door = json!({ "assetPath": DOOR, "bIncludeSoftReferences": true });
+    let answer = live::<AssetReferences>(&near, &game, door);
+    let warnings = answer["warnings"].as_array().expect("it is a list");
+    assert_eq!(warnings.len(), 11, "{answer}");
+    assert_eq!(warnings[10], "3 more of the references are redirectors", "{answer}");
+}
