@@ -365,7 +365,8 @@ fn literal(render: &Render<'_, '_>, pin: &Pin<'_>) -> Option<Literal> {
 
 /// Collects the texts in a value.
 fn collect(render: &Render<'_, '_>, value: &Value<'_>, depth: usize, found: &mut Vec<String>) {
-    if depth > MAX_DEPTH || found.len() >= MAX_TEXTS {
+    // One more text than the limit tells the caller that there are more.
+    if depth > MAX_DEPTH || found.len() > MAX_TEXTS {
         return;
     }
     let mut keep = |text: &str| {

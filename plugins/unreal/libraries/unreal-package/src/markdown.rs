@@ -20,10 +20,7 @@ impl Package<'_> {
         for graph in self.graphs(package) {
             out.graph(&graph);
         }
-        if out.is_full() {
-            out.text.push_str("\n… cut here.\n");
-        }
-        out.text
+        out.ended()
     }
 }
 
@@ -32,7 +29,7 @@ impl Graph {
     pub fn markdown(&self, limit: usize) -> String {
         let mut out = Out { text: String::new(), limit };
         out.graph(self);
-        out.text
+        out.ended()
     }
 }
 
@@ -44,6 +41,14 @@ struct Out {
 impl Out {
     fn is_full(&self) -> bool {
         self.text.len() >= self.limit
+    }
+
+    /// The text. If the limit was reached, the last line says so.
+    fn ended(mut self) -> String {
+        if self.is_full() {
+            self.text.push_str("\n… cut here.\n");
+        }
+        self.text
     }
 
     fn line(&mut self, arguments: std::fmt::Arguments<'_>) {

@@ -60,6 +60,8 @@ impl Package<'_> {
         }
         if large.len() > MAX_GRAPHS {
             push_line(&mut text, &format!("and {} more graphs", large.len() - MAX_GRAPHS));
+            let names = large.iter().skip(MAX_GRAPHS).map(|graph| graph.name.as_str());
+            push_list(&mut text, "names", &counted(names));
         }
         if !small.is_empty() {
             push_line(&mut text, &format!("small graphs within these: {}", small.len()));

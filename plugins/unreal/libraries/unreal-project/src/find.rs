@@ -14,6 +14,8 @@ use std::{
 const MAX_DEPTH: usize = 3;
 /// Maximum number of folders searched.
 const MAX_FOLDERS: usize = 2_000;
+/// Maximum number of projects or folders that a message names.
+const MAX_NAMED: usize = 20;
 /// Folders that contain no projects.
 const SKIPPED_FOLDERS: &[&str] = &[
     "Content",
@@ -60,8 +62,13 @@ pub enum NoProject {
 impl fmt::Display for NoProject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |paths: &[PathBuf]| {
-            let paths: Vec<_> = paths.iter().take(20).map(|p| p.display().to_string()).collect();
-            paths.join(", ")
+            let named: Vec<_> =
+                paths.iter().take(MAX_NAMED).map(|p| p.display().to_string()).collect();
+            let named = named.join(", ");
+            match paths.len().saturating_sub(MAX_NAMED) {
+                0 => named,
+                more => format!("{named} and {more} more"),
+            }
         };
         match self {
             Self::Nowhere { looked } if looked.is_empty() => f.write_str(

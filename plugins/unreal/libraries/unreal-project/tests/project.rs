@@ -20,6 +20,14 @@ fn packages(index: &Index, query: &AssetQuery) -> Vec<String> {
 }
 
 #[test]
+fn projects_that_are_not_named_are_counted() {
+    let folder = Folder::new();
+    (0..23).for_each(|number| folder.put(&format!("P{number:02}/P{number:02}.uproject"), "{}"));
+    let lost = find(folder.path()).expect_err("there are several").to_string();
+    assert!(lost.contains("P19.uproject and 3 more. Name the folder of one"), "{lost}");
+}
+
+#[test]
 fn projects_are_found_in_around_and_below() {
     let (folder, project) = game();
     assert_eq!((project.name.as_str(), project.dir.as_path()), ("MyGame", folder.path()));

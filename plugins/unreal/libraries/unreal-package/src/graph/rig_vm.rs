@@ -32,6 +32,14 @@ struct Rigs {
     pins: HashMap<Index, Vec<Index>>,
 }
 
+/// The pins of a node that are read so far.
+#[derive(Default)]
+struct ReadPins {
+    list: Vec<NodePin>,
+    /// Whether the node has more pins.
+    is_cut: bool,
+}
+
 impl<'a> Package<'a> {
     /// The Blueprint graphs that only show the graphs of rigs: all their nodes refer to nodes of
     /// rigs, or are comments.
@@ -112,8 +120,10 @@ impl<'a> Package<'a> {
     fn rig_node(&self, index: Index, rigs: &Rigs, render: &Render<'_, 'a>) -> Node {
         let header = &self.header;
         let object = self.object(index);
-        let mut pins = Vec::new();
-        self.rig_pins(index, "", rigs, &mut pins);
+        let mut read = ReadPins::default();
+        self.rig_pins(index, "", rigs, &mut read);
+        let ReadPins { list: pins, is_cut } = read;
+        let fault = is_cut.then(|| format!("the node has more than {MAX_PINS} pins"));
         let class = visible(&header.class_name(index), 256, false).into_owned();
         let position = object.get(header, "Position").map_or(&[][..], Value::fields);
         #[expect(clippy::cast_possible_truncation, reason = "a position in pixels")]
@@ -129,7 +139,7 @@ impl<'a> Package<'a> {
             state: String::new(),
             guid: Guid::default(),
             position: (coordinate("X"), coordinate("Y")),
-            fault: object.warnings.first().map(ToString::to_string),
+            fault: object.warnings.first().map(ToString::to_string).or(fault),
             class,
             pins,
         }
@@ -137,12 +147,13 @@ impl<'a> Package<'a> {
 
     /// Adds the pins within a node or a pin. Returns the values of these pins in the engine's
     /// notation for members of a structure, such as `X=1,Y=2`.
-    fn rig_pins(&self, within: Index, path: &str, rigs: &Rigs, pins: &mut Vec<NodePin>) -> String {
+    fn rig_pins(&self, within: Index, path: &str, rigs: &Rigs, pins: &mut ReadPins) -> String {
         let header = &self.header;
         let inside = rigs.pins.get(&within).map_or(&[][..], Vec::as_slice);
         let mut values = Vec::new();
         for index in inside {
-            if pins.len() >= MAX_PINS {
+            if pins.list.len() >= MAX_PINS {
+                pins.is_cut = true;
                 break;
             }
             let object = self.object(*index);
@@ -165,10 +176,10 @@ impl<'a> Package<'a> {
                 hidden: direction == "Hidden",
                 links: Vec::new(),
             };
-            let at = pins.len();
-            pins.push(pin.clone());
+            let at = pins.list.len();
+            pins.list.push(pin.clone());
             if direction == "IO" {
-                pins.push(NodePin { output: true, ..pin });
+                pins.list.push(NodePin { output: true, ..pin });
             }
             let members = if path.matches('.').count() < MAX_DEPTH {
                 self.rig_pins(*index, &name, rigs, pins)
@@ -183,7 +194,7 @@ impl<'a> Package<'a> {
             if !value.is_empty() {
                 values.push(format!("{own_name}={value}"));
             }
-            if let Some(pin) = pins.get_mut(at) {
+            if let Some(pin) = pins.list.get_mut(at) {
                 pin.value = value.chars().take(MAX_VALUE).collect();
             }
         }
