@@ -167,7 +167,7 @@ impl UpstreamOffer {
     pub fn holds(&self, name: &str) -> bool {
         let prefix = self.source.config.prefix.as_deref().unwrap_or(&self.source.name);
         let own = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
-        let tools = self.listing.tools.iter().zip(&self.presented);
+        let tools = self.listing.tools.iter().zip(self.presented.iter());
         let mut held = tools.filter(|(listed, _)| self.is_held(&listed.name));
         held.any(|(_, shown)| shown.name == name || own == Some(&*shown.name))
     }

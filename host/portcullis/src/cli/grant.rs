@@ -376,7 +376,7 @@ impl<'a> PlannedGrants<'a> {
         if self.edit.is_nothing() {
             return Ok(String::new());
         }
-        write(&self.editing.file, &self.edit)
+        write_config(&self.editing.file, &self.edit.after)
     }
 }
 
