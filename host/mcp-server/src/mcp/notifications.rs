@@ -226,7 +226,8 @@ async fn watch_versions(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
     }
 }
 
-/// Reports changes of an upstream server's resource, of which the server notifies the session's own connection.
+/// Reports changes of an upstream server's resource. The server sends notifications of these changes on the session's
+/// own connection.
 async fn watch_upstream(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
     let catalog = host.catalog().await;
     let Some(offer) = catalog.upstream_owner(uri) else { return };

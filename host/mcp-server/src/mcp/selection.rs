@@ -89,7 +89,7 @@ impl Server {
         let operator = &self.shared.host.roots();
         let has_roots = caller.capabilities.roots.is_some();
         if caller.modern && has_roots && operator.is_empty() {
-            // A modern client can be asked for its roots only in the answer to a call of a tool, so its projects are unknown.
+            // The answer to a list cannot ask a modern client for its roots, so its projects are unknown.
             return Arc::new(Projects::unknown());
         }
         // The lists of modern clients do not depend on earlier requests.
