@@ -128,14 +128,14 @@ pub fn contradicts(relative: &str, ours: &Path) -> bool {
     !matches!(theirs, "" | "." | "..") && !theirs.eq_ignore_ascii_case(ours)
 }
 
-/// The path with forward slashes, without slashes at its end.
+/// The path with forward slashes, without spaces around it, a prefix `\\?\`, or slashes at its end.
 fn plain(path: &str) -> String {
     let path = path.trim().replace('\\', "/");
     let path = path.strip_prefix("//?/").unwrap_or(&path);
     path.trim_end_matches('/').to_owned()
 }
 
-/// Whether a path begins at a root or a drive, and has no part `.` or `..`.
+/// Whether a path begins with a single slash or with a drive, and has no part `.` or `..`.
 fn is_absolute(path: &str) -> bool {
     let is_rooted = drive(path).is_some() || (path.starts_with('/') && !path.starts_with("//"));
     is_rooted && !path.split('/').any(|part| part == ".." || part == ".")
