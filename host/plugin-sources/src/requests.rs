@@ -1,5 +1,5 @@
-//! HTTP requests for fetching components, bounded in number, size and time. They go to the host that the operator named. A
-//! redirect may lead to another host, if that host has a public address.
+//! HTTP requests for fetching and publishing components, bounded in number, size and time. They go to the host that the
+//! operator named. A redirect, or the address of a token server, may lead to another host that has a public address.
 
 use std::time::Duration;
 
