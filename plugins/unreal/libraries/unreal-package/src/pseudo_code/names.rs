@@ -1,4 +1,4 @@
-//! Names nodes so that the names stay when other nodes are added or moved.
+//! Names nodes so that the names rarely change when other nodes are added, and never when they are moved.
 
 use crate::{Guid, graph::Node};
 use std::collections::{HashMap, HashSet};
