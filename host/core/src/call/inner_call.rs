@@ -64,8 +64,8 @@ pub(super) struct OuterCall<'a> {
     pub most: u32,
     /// The number of progress notifications about inner calls that this round of the run has sent.
     pub steps: &'a AtomicU64,
-    /// The audit trail that keeps the program that the plugin executes, such as a model's script. `None`: programs are
-    /// not kept, because the grant does not say so.
+    /// The audit trail that keeps the program that the plugin executes, such as a model's script. `None`: the grant
+    /// does not say that programs are kept.
     pub keeps: Option<&'a Trail>,
 }
 
