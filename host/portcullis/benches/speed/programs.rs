@@ -1,5 +1,5 @@
-//! Measures programs in code mode: compares the time of a run with the time of a plain call and of the calls in the
-//! run. All calls are of the tool `echo`, which answers at once.
+//! Measures programs in code mode: compares the time of a run with that of plain calls, and the time of a call in a run
+//! with that of a plain call. All calls are of the tool `echo`, which answers at once.
 
 use std::time::{Duration, Instant};
 
