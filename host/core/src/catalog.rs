@@ -269,8 +269,8 @@ impl Catalog {
         all.filter(move |(_, loaded)| is_shown(Source::Plugin(loaded)))
     }
 
-    /// The resources in the manifests of the plugins for which `is_shown` is true. Resources whose URIs another source owns are
-    /// left out.
+    /// The resources in the manifests of the plugins for which `is_shown` is true. Resources whose URIs another source
+    /// owns are left out.
     pub fn resources<'a>(
         &'a self,
         is_shown: impl Fn(Source<'_>) -> bool + 'a,

@@ -182,8 +182,8 @@ fn end_of(source: Source<'_>, answer: SourceAnswer) -> CallEnd {
     }
 }
 
-/// The first round of a call. The called plugin sees the protocol, the principal, `_meta` and the features of the run, and
-/// nothing else of the run's context.
+/// The first round of a call. The called plugin sees the protocol, the principal, `_meta` and the features of the run,
+/// and nothing else of the run's context.
 fn first_round(run: &CallContext) -> InnerRound {
     let CallContext { protocol, principal, meta, features, .. } = run.clone();
     let context = CallContext { protocol, principal, meta, features, ..CallContext::default() };

@@ -36,8 +36,8 @@ pub struct CommandContext {
     pub audit: Audit,
     /// The folder of compiled code.
     code: PathBuf,
-    /// The host's key. It seals files in the cache folder and compiled code, and the state between two rounds if there is no
-    /// key file.
+    /// The host's key. It seals files in the cache folder and compiled code, and the state between two rounds if there
+    /// is no key file.
     key: SealKey,
 }
 
