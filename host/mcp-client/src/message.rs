@@ -87,7 +87,7 @@ pub(crate) enum Message {
 /// A message that was not read.
 #[derive(Debug, PartialEq)]
 pub(crate) enum UnreadMessage {
-    /// A request or a notification of the other side. A request has its id, unless the id is too long.
+    /// A request or a notification of the other side. A request has its id, if the id is known.
     Asking(Option<Value>),
     /// An answer, with the id of its request if the id is known; or something that is not a message.
     Answer(Option<u64>),
