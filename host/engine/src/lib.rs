@@ -59,7 +59,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// The system has no address space for the pool.
+    /// The system has no address space for the pool, or wasmtime refuses the settings.
     pub fn new(largest: &Limits) -> wasmtime::Result<Self> {
         let instances = largest.instances.get();
         let mut config = compile::settings(TARGET)?;
