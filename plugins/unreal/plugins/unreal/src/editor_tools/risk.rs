@@ -48,7 +48,8 @@ const READING_VERBS: &[&str] = &["can", "exists", "find", "get", "has", "is", "l
 /// Toolsets that run scripts or console commands, or click in the editor's windows.
 const DENIED_SETS: &[&str] = &["ConsoleToolset", "ProgrammaticToolset", "SlateInspectorToolset"];
 
-/// Words in the names of tools that run code. `write_file` writes Python files, which the editor may run when it starts.
+/// Words in the names of tools that run code. `write_file` writes Python files, which the editor may
+/// run when it starts.
 const DENIED_WORDS: &[&[&str]] = &[&["script"], &["python"], &["console"], &["write", "file"]];
 
 impl Risk {

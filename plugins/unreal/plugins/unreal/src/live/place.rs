@@ -1,8 +1,9 @@
 //! Determines which project an editor has open, compares it with the project on this disk, and
 //! translates paths between the editor and this plugin.
 //!
-//! An editor on Windows writes `D:/Games/MyGame` or `D:\Games\MyGame`. For this plugin, the same folder is `/D:/Games/MyGame`
-//! if the host runs on Windows, too, and `/mnt/d/Games/MyGame` if the host runs in WSL.
+//! An editor on Windows writes `D:/Games/MyGame` or `D:\Games\MyGame`. For this plugin, the same
+//! folder is `/D:/Games/MyGame` if the host runs on Windows, too, and `/mnt/d/Games/MyGame` if the
+//! host runs in WSL.
 //!
 //! Only an absolute folder identifies a project. Relative to the engine, the folders of two
 //! projects can have the same name.
