@@ -124,7 +124,7 @@ fn with_ends_of(before: &str, after: &str) -> String {
     if line_end(before) == "\r\n" { after.replace('\n', "\r\n") } else { after }
 }
 
-/// A value as TOML. `None`: TOML has no null.
+/// A value as TOML. `None`: the value contains null, or a number that is not a TOML integer.
 fn written(value: &Json) -> Option<Value> {
     Some(match value {
         Json::Null => return None,
