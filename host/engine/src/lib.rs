@@ -54,8 +54,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine whose pool has room for calls within these limits. `largest`: the largest value of each limit among all
-    /// plugins.
+    /// An engine whose pool has room for calls within these limits. `largest`: the largest value of each limit among
+    /// all plugins.
     ///
     /// # Errors
     ///

@@ -226,8 +226,8 @@ pub struct Policy {
     /// Capabilities that the plugin can run without, which are linked even if they are not granted, and then refuse
     /// every ask.
     pub dispensable: Vec<Capability>,
-    /// Whether the plugin is a foreign component. The imports of a foreign component show what it could use and not what
-    /// it needs. So all capabilities are linked, and those that are not granted refuse every ask.
+    /// Whether the plugin is a foreign component. The imports of a foreign component show what it could use and not
+    /// what it needs. So all capabilities are linked, and those that are not granted refuse every ask.
     pub is_foreign: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The capabilities: each has a folder here and a line in the table `register!`. The folder `settings` has the interface
-//! `settings`, which is no capability.
+//! The capabilities: each has a folder here and a line in the table `register!`. The folder `settings` has the
+//! interface `settings`, which is no capability.
 
 pub mod actions;
 pub mod cache;
