@@ -18,7 +18,7 @@ const POINTERS: usize = 200;
 pub struct DryRunResult {
     /// The pointers that lead to nothing or to a value of the wrong type, and the arguments that the tool does not take.
     pub problems: Vec<Problem>,
-    /// The pointers that could not be verified: no schema declares the target, and there is no result to compare with.
+    /// The pointers that could not be verified: no schema declares the target, and no result shows if it exists.
     pub unverified: Vec<String>,
 }
 
