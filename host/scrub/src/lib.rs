@@ -12,7 +12,7 @@
 //! - in each of the first three forms, broken into lines or in UTF-16.
 //!
 //! A [`Scrub`] does not find a secret that was encoded in another way or twice, compressed, encrypted, reversed, or
-//! interrupted by other text.
+//! interrupted by other text. It does not search for a hexadecimal or base64 form that has fewer than eight bytes.
 //!
 //! The work is linear in the length of the text: for each way to decode the text (module `decode`), an automaton (Aho
 //! and Corasick, 1975) reads the decoded bytes once.
