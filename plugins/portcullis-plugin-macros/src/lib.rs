@@ -45,7 +45,7 @@ pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// ```text
 /// plugin! {
-///     name: "weather",                      // required, with `tools`, `prompts`, `resources` or `views`
+///     name: "weather",                      // required, as is one of `tools`, `prompts`, `resources`, `views`
 ///     tools: [Forecast, Stations],          // types that implement `Tool`
 ///     prompts: [Greeting],                  // types that implement `Prompt`
 ///     resources: Maps,                      // a type that implements `Resources`
