@@ -64,8 +64,8 @@ pub struct NodeContents {
     pub action: Action,
     /// The function, variable or event: `PrintString`; empty without an action.
     pub subject: String,
-    /// The name of the class or Blueprint that declares the subject. Empty without a subject, for a subject of the same
-    /// Blueprint, and in rigs and materials.
+    /// The name of the class or Blueprint that declares the subject. Empty if the node does not name one, such as for a
+    /// subject of the same Blueprint.
     pub owner: String,
     /// Comment by the author.
     pub comment: String,

@@ -198,7 +198,8 @@ impl<'g> Writer<'g> {
                 self.named_nodes();
             }
         }
-        // The values of the remaining nodes are used only by each other, or by reroute nodes that lead nowhere.
+        // The values of the remaining nodes are used only by each other, in short expressions, or by reroute nodes that
+        // lead nowhere.
         for at in order(&|node| !has_exec(node) && !is_reroute(node)) {
             if !self.written.contains(&at) && !self.shown.contains(&at) {
                 self.value_node(at);
