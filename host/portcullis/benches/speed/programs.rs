@@ -11,7 +11,7 @@ use crate::server::{Era, Portcullis, Stdio, call};
 /// The program of some forty lines: ten calls, 1,000 rows, regular expressions, a class and a generator.
 const FORTY_LINES: &str = include_str!("program.js");
 
-/// Number of calls, one after the other.
+/// Number of calls that one of the programs makes, one after the other.
 const CALLS: u32 = 100;
 
 const ROUNDS: usize = 60;
