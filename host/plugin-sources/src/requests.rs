@@ -73,8 +73,8 @@ pub(crate) struct Ask<'a> {
     /// The value of the header `Authorization`. The header is left out if the origin of `url` is not the one that the
     /// operator named, unless `to_realm` is true.
     pub(crate) authorization: Option<HeaderValue>,
-    /// Whether `url` is the token server that the registry named as its realm. The token server gets the authorization, whatever
-    /// its origin is.
+    /// Whether `url` is the token server that the registry named as its realm. The token server gets the authorization,
+    /// whatever its origin is.
     pub(crate) to_realm: bool,
     /// The body and its media type.
     pub(crate) body: Option<(Bytes, &'a str)>,

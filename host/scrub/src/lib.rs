@@ -86,9 +86,9 @@ impl Scrub {
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// A [`Stream`] holds back at least this many bytes, whether they look like a secret or not. The number depends only
-    /// on the length of the longest secret. So the delay with which bytes are passed on usually does not show how many of
-    /// them match the beginning of a secret.
+    /// A [`Stream`] holds back at least this many bytes, whether they look like a secret or not. The number depends
+    /// only on the length of the longest secret. So the delay with which bytes are passed on usually does not show how
+    /// many of them match the beginning of a secret.
     fn kept_back(&self) -> usize {
         (self.longest * ESCAPE_BYTES).saturating_sub(1)
     }

@@ -200,8 +200,8 @@ pub enum NoAnswer {
 }
 
 /// Asks a legacy client one question: an object with `method` and `params`, which is sent as it is. rmcp's own types
-/// would change numbers and drop unknown members. Waits for the answer at most for [`ANSWER_TIME`], and not after `gone`
-/// has completed.
+/// would change numbers and drop unknown members. Waits for the answer at most for [`ANSWER_TIME`], and not after
+/// `gone` has completed.
 ///
 /// # Errors
 ///
