@@ -1,4 +1,5 @@
-//! Tests of components that take too long to compile: they are refused once, and no client waits for them.
+//! Tests of components that take too long to compile: they are refused once, and tools of other plugins do not wait for
+//! them.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -10,8 +10,8 @@
 //!   expected.snap     replies, audit, stderr, requests to the web and changed files
 //! ```
 //!
-//! In all files except those of the web server, `$FILES` stands for the folder of a copy of `files`, `$HOME` for the
-//! user's home, and `$WEB` for the address and port of the web server.
+//! In the configuration, the session and the transcript, `$FILES` stands for the folder of a copy of `files`, `$HOME`
+//! for the user's home, and `$WEB` for the address and port of the web server; in `answers.json`, only `$WEB` does.
 //!
 //! A line of `session.jsonl` is an MCP message, which is sent unchanged, or one of these:
 //!
@@ -23,6 +23,7 @@
 //! {"call": "TOOL", "with": {..}}               a call; also "progress": true, "log": "info",
 //!                                              "meta": {..}
 //! {"calls": [{"call": ..}, ..]}                several at once
+//! {"request": "METHOD", "with": {..}}          another request
 //! {"list": true}                               tools/list
 //! {"raw": "{"}                                 a line that is not a message, and its reply
 //! {"run": ["tools"], "stdin": "", "cwd": ".."} a command instead of a session

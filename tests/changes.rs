@@ -17,7 +17,7 @@ type Files = BTreeMap<String, String>;
 /// The prefix of the names under which files are written before they are renamed.
 const HIDDEN: &str = ".portcullis-";
 
-/// Grants of the plugin. The tests use neither the network nor a command.
+/// Grants of `ui5-create`, whose tests use neither the network nor a command.
 const GRANTS: &str = r#"
 roots = ["$FILES"]
 

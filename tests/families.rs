@@ -8,7 +8,7 @@ use crate::support::client::{Client, Era};
 use crate::support::home::Home;
 use crate::support::web::Web;
 
-/// A mirror with one small release, and a home whose environment names it.
+/// Starts a mirror with one small release, and names it in the environment of this home.
 fn mirror(home: &mut Home) -> Web {
     let folder = home.path().join("mirror");
     let pages = [

@@ -54,7 +54,7 @@ pub fn specification(words: &str) -> Value {
     json!({"version": 1, "root": {"component": "Text", "text": text}})
 }
 
-/// A model that answers with this specification.
+/// The turn of a model that answers with a specification with these words.
 pub fn author(words: &str) -> Turn {
     Turn::Says(specification(words).to_string())
 }

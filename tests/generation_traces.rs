@@ -15,7 +15,7 @@ use crate::support::home::Home;
 use crate::support::model::{Model, Turn};
 use crate::support::stand_in;
 
-/// The log records of plugins that are JSON objects.
+/// The log records of plugins whose data are JSON objects.
 fn said(stderr: &str) -> Vec<Value> {
     let lines = stderr.lines().filter(|line| line.starts_with('{'));
     let lines = lines.map(|line| serde_json::from_str(line).expect("a line of the log is JSON"));

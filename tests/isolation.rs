@@ -45,7 +45,7 @@ fn guests_that_never_end_delay_no_other_request() {
             }
         }
         assert!(!busy.iter().any(|id| client.has_reply(*id)), "they never end by themselves");
-        // These are sixty answers. They take milliseconds if guests do not delay them, and would never come otherwise.
+        // At most sixty answers: they take milliseconds if guests do not delay them, and would never come otherwise.
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of notifications to clients: completed tasks, changed resources and lists.
+//! Tests of tasks, and of notifications to clients about changed resources and lists.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Tests of unusual paths: names that JSON cannot hold, and large numbers of paths.
+//! Tests of unusual paths: spellings that lead outside, very long paths, and names that JSON cannot hold.
 #![cfg(unix)]
 
 use std::ffi::OsStr;

@@ -1,4 +1,5 @@
-//! Tests with concurrent and killed processes: stored data stays intact.
+//! Tests of stored data and compiled code: with concurrent and killed processes, with other users, and with changed
+//! files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

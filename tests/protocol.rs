@@ -1,4 +1,5 @@
-//! Tests of the protocol over stdio: every message is answered or refused, and the session goes on.
+//! Tests of the protocol over stdio: every request is answered or refused, other messages are ignored, and the session
+//! goes on.
 
 use std::process::Stdio;
 

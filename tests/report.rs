@@ -1,4 +1,4 @@
-//! Tests of `portcullis report`: it says what plugins and servers can do and did, as an HTML page, as JSON and as SARIF.
+//! Tests of `portcullis report`: it says what plugins and servers can do and did, as text, HTML, JSON and SARIF.
 
 use std::fs;
 

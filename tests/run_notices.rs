@@ -13,7 +13,7 @@ use crate::support::{PATIENCE, stand_in};
 /// defaults.
 const GRANT: &str = "[plugins.code-mode.grants.tools]\ncall = [\"*\"]\n";
 
-/// A home with plugins, and the server `odd`. The limits are so high that only cancelling ends a run within a test.
+/// A home with plugins, and the server `odd`. The limits are so high that they end no run within a test.
 fn home(grants: &str) -> Home {
     let home = Home::with(&["echo", "greedy"], "");
     let program = stand_in();

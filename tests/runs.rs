@@ -106,7 +106,7 @@ fn a_run_continues_after_questions_and_no_call_is_made_twice() {
     }
 }
 
-/// Calls a tool up to its questions, kills the server, and returns the questions.
+/// Runs a program up to its questions, and kills the server. Returns the result with the questions and the state.
 fn asked_and_killed(home: &Home, arguments: &Value) -> Value {
     let mut client = client(home, Era::Modern);
     let id = client.begin("run_code", arguments.clone());

@@ -65,7 +65,7 @@ fn a_secret_is_sent_to_its_host_only() {
         let mut client = Client::start_with(&home, &["serve", "-vv"], era, json!({}));
         let page = client.call("fetch", json!({"url": format!("{base}/page")}));
         let away = client.call("fetch", json!({"url": format!("{base}/away"), "follow": 3}));
-        // The guest's own header with that name is replaced.
+        // The host replaces the header `authorization` of the guest.
         let own = json!({
             "url": format!("{base}/page"), "method": "POST", "body": "x",
             "headers": [{"name": "authorization", "value": "mine"}],
@@ -206,7 +206,8 @@ fn encoded(encoding: &str, text: &str) -> Vec<u8> {
 }
 
 /// A server that sends the header `authorization` back. In the path `/ENCODING/SIZE/FIRST`, `ENCODING` is one of
-/// [`ENCODINGS`]. The answer is sent as a piece of `FIRST` bytes, and then in pieces of `SIZE` bytes.
+/// [`ENCODINGS`]. The body is sent as a piece of `FIRST` bytes, and then in pieces of `SIZE` bytes. For `location`, the
+/// answer is a redirect without a body.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
     let address = listener.local_addr().expect("a loopback address");

@@ -1,4 +1,4 @@
-//! Tests of `portcullis setup`, `import` and `doctor`, and of the lines of a first start, as a user runs them.
+//! Tests of the commands `setup`, `import` and `doctor`, and of the lines that the first start of a server prints.
 
 use std::fs;
 use std::path::Path;
@@ -259,7 +259,7 @@ fn a_file_without_servers_is_not_imported() {
     }
 }
 
-/// The findings of `doctor`: the level, the area and the remedy of each.
+/// Runs `doctor`. Returns its output, and the level, the area and the remedy of each finding.
 fn doctor(home: &Home) -> (Ran, Vec<(String, String, String)>) {
     let ran = home.run(&["doctor", "--json"]);
     let found: Value =

@@ -94,7 +94,7 @@ fn a_file_without_a_usable_key_stops_the_start_over_http_only() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-/// Reads a path without a token, like a probe that knows only the address.
+/// Requests a path without a token, like a probe that knows only the address.
 fn probe(address: std::net::SocketAddr, line: &str) -> http::Message {
     http::request(address, line, &[("host", "10.1.2.3:8719")], b"").expect("an answer")
 }
@@ -107,7 +107,7 @@ fn probes_need_no_token_and_no_known_host() {
     let (_process, address) = serve(&home, &["--token-file", &token]);
     assert_eq!(probe(address, "GET /healthz").status(), 200);
     assert_eq!(probe(address, "POST /healthz").status(), 405);
-    // The plugin is compiled first. The host is not ready before.
+    // The host is not ready before it has loaded the plugin.
     let deadline = std::time::Instant::now() + crate::support::PATIENCE;
     while probe(address, "GET /readyz").status() != 200 {
         assert!(std::time::Instant::now() < deadline, "the host becomes ready");

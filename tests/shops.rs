@@ -104,7 +104,7 @@ fn names(tools: &[Value]) -> BTreeSet<&str> {
     tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect()
 }
 
-/// A definition without the members that the host adds.
+/// A definition without the members that the host adds or replaces.
 fn undressed(tool: &Value) -> Value {
     let mut tool = tool.as_object().expect("a tool").clone();
     if let Some(meta) = tool.get_mut("_meta").and_then(Value::as_object_mut) {
@@ -125,7 +125,7 @@ fn data(page: &str) -> Value {
     serde_json::from_str(&page[start..start + end]).expect("it is JSON")
 }
 
-/// Asserts that each tool has a view, and that the view has the server's definition of the tool.
+/// Asserts that each tool has a view, and that each view that the host makes has the server's definition of its tool.
 fn all_have_views(client: &mut Client, expected: &[Value]) {
     let tools = list(client);
     let shown: Vec<_> =

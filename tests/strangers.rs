@@ -1,4 +1,5 @@
-//! Tests of HTTP clients without a token: whatever they do, a client with the token is served.
+//! Tests of the limits over HTTP: clients without a token do not keep out a client with the token, and one principal
+//! cannot open all sessions.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -82,7 +83,7 @@ fn a_flood_without_a_token_does_not_affect_clients_with_the_token() {
             })
         })
         .collect();
-    // The clients without a token have used up their limit.
+    // Waits until the clients without a valid token have used up their limit.
     while refused.load(Ordering::Relaxed) < 10 {
         std::thread::yield_now();
     }
@@ -104,7 +105,7 @@ fn a_flood_without_a_token_does_not_affect_clients_with_the_token() {
 fn idle_connections_do_not_keep_other_clients_out() {
     let (_home, _process, address) = guarded("");
     let mut idle: Vec<TcpStream> = Vec::new();
-    // Opens more connections than the maximum, three times.
+    // Opens as many connections as the maximum, three times, and closes none.
     for _ in 0..3 {
         idle.extend((0..256).map(|_| http::connect(address)));
         let began = Instant::now();

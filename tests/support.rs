@@ -1,4 +1,4 @@
-//! Shared parts of the black-box tests: temporary homes, test plugins, a client, a fake web.
+//! Shared parts of the black-box tests: temporary homes, test plugins, clients, and stand-ins for servers and editors.
 
 pub mod client;
 #[expect(dead_code, reason = "what goes wrong with an editor is tried by the plugin's own tests")]

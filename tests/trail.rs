@@ -11,7 +11,8 @@ use crate::support::process::Process;
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.snoop]\n\
                       [plugins.snoop.grants.files]\naccess = \"read\"\n";
 
-/// A home in whose audit one call is done, one is denied, and one is of another plugin.
+/// A home with three calls in its audit: one that reads a file, one that may not read its file, and one of another
+/// plugin.
 fn home() -> Home {
     let home = Home::with(&["echo", "snoop"], CONFIG);
     fs::write(home.files().join("a.txt"), "a").expect("a home");

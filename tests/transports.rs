@@ -138,7 +138,7 @@ impl Session {
         self.wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     }
 
-    /// Asserts that progress and log notifications come before the answer to their request.
+    /// Calls a tool that sends progress, and a tool that sends log records.
     fn report(&mut self) {
         let params = json!({
             "name": "test_tool_with_progress", "arguments": {},
@@ -172,7 +172,7 @@ fn answer() -> Value {
     json!({"action": "accept", "content": {"name": "Ada"}})
 }
 
-/// A reply without the members that only one era has.
+/// A reply without the differences between the eras.
 fn common(reply: &Value) -> Value {
     let mut reply = reply.clone();
     if let Some(result) = reply.get_mut("result").and_then(Value::as_object_mut) {
@@ -222,7 +222,7 @@ fn a_session_is_the_same_over_every_transport() {
     assert_eq!(tool("test_tool_with_logging").1.len(), 3);
     let met = &tool("test_input_required_result_elicitation").2;
     assert_eq!(met["result"]["content"][0]["text"], "Hello, Ada!");
-    // The answers of both eras are equal, without the members that only one era has.
+    // The answers of both eras are equal, apart from the differences that `common` removes.
     let (_, era, modern) = &sessions[1];
     assert_eq!(*era, Era::Modern);
     for (done, told, reply) in modern.iter().skip(1) {

@@ -14,7 +14,7 @@ use crate::support::home::Home;
 use crate::support::{stand_in, workspace};
 use crate::unreal::{UPROJECT, with_editor};
 
-/// Maximum of the bytes with a program, as a share of the bytes with plain calls, in the median of the tasks.
+/// Maximum of the median share. The share of a task: its bytes with a program, divided by its bytes with plain calls.
 const MAX_SHARE: f64 = 0.10;
 
 /// The stand-ins of `host/mcp-client/examples/stand-in/office`, by the operator's names for them. Each file names
@@ -56,7 +56,7 @@ struct PlainCalls {
 #[serde(untagged)]
 enum Values {
     List(Vec<Value>),
-    /// The numbers of a range. With `text`, each number replaces `{}` in the text.
+    /// The numbers from `from` up to `to`, without `to`. With `text`, each number replaces `{}` in the text.
     Range {
         from: u32,
         to: u32,

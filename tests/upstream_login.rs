@@ -109,7 +109,7 @@ impl Locked {
 fn a_login_is_stored_renewed_and_removed() {
     let locked = Locked::start("http");
     let call = |arguments: &[&str]| locked.home.run(&[&["call", "log"], arguments].concat());
-    // Without a login, commands and clients are told which command to run, and no browser is opened.
+    // Without a login, a command says how to log in, clients get no tools, and no browser is opened.
     let ran = locked.home.run(&["plugin", "list"]);
     assert!(ran.stdout.contains("portcullis upstream login odd"), "{ran:?}");
     let mut client = Client::start(&locked.home, Era::Modern);

@@ -1,4 +1,4 @@
-//! Tests of upstream servers. A second process of the binary under test is the upstream server.
+//! Tests of upstream servers: a second process of the binary under test, or stand-ins.
 
 use std::fs;
 
@@ -11,7 +11,8 @@ use crate::support::{PATIENCE, stand_in};
 const INNER: &str = "[host]\nbundled = false\n[plugins.conformance.grants.client]\n\
                      features = [\"elicitation\", \"sampling\", \"roots\"]\n";
 
-/// A home whose upstream server is the server of another home. `protocol`: the setting of the protocol between them.
+/// A home with plugins, and a home whose upstream server is the server of the first one. `protocol`: the setting of the
+/// protocol between the two.
 fn wrapped(protocol: &str) -> (Home, Home) {
     let inner = Home::with(&["conformance", "echo"], &format!("{INNER}[plugins.echo]\n"));
     let outer = Home::new();
@@ -142,7 +143,8 @@ fn a_server_that_does_not_start_affects_no_other_source() {
     assert!(checked.stdout.contains("the upstream `none` does not answer"), "{checked:?}");
 }
 
-/// The reply to a call with these arguments under a policy, and its outcome in the audit, in both eras.
+/// Calls a tool under a policy in both eras, and answers questions with the action `answer`. Returns each reply, and
+/// the outcome of the call in the audit.
 fn under_policy(
     policy: &str,
     tool: &str,

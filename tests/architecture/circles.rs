@@ -1,4 +1,5 @@
-//! Checks that no circle of modules is larger than a module and its children.
+//! Checks that no circle of modules is larger than a module and its children, and that modules beside each other form
+//! none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,8 @@ const BESIDE: &[(&str, &str, &str)] = &[(
     "each capability implements the gate's `Ask`, and the gate judges by the grants of all capabilities",
 )];
 
-/// The strongly connected components: the largest sets of modules that all use each other, directly or not.
+/// The strongly connected components of more than one module: the largest sets of modules that all use each other,
+/// directly or not.
 fn circles(uses: &BTreeMap<&Module, BTreeSet<&Module>>) -> Vec<BTreeSet<Module>> {
     let reach: BTreeMap<&Module, BTreeSet<&Module>> = uses
         .keys()

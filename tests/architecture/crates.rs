@@ -1,5 +1,5 @@
 //! Checks the crates of `host/`: the names of their folders, their layers, and which of them may depend on which
-//! external crates.
+//! external crates. Also checks the folders of plugins, and that no package is inside of another.
 
 use std::collections::{BTreeMap, BTreeSet};
 

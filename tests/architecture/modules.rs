@@ -124,7 +124,8 @@ impl Modules {
         uses
     }
 
-    /// The module that declares the item of a path. `None`: the item is not in this crate.
+    /// The module that declares the item of a path. `None`: the item is not in this crate, or it is re-exported through
+    /// too many modules.
     fn resolve(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
         // Modules that import names from each other could make this recursion endless.
         if depth > 16 {
@@ -227,7 +228,7 @@ fn is_test(item: &syn::Item) -> bool {
     })
 }
 
-/// Adds every path that begins with a name accepted by `begins`. Paths in braces are expanded.
+/// Adds every path of two or more names whose first name `begins` accepts. Paths in braces are expanded.
 fn paths(tokens: TokenStream, begins: &dyn Fn(&str) -> bool, into: &mut BTreeSet<Vec<String>>) {
     let tokens: Vec<_> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
@@ -251,7 +252,7 @@ fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     colon(at, true) && colon(at + 1, false)
 }
 
-/// Whether the name at this place does not begin a path: it is a later part of a path, a field or a lifetime.
+/// Whether the name at this place does not begin a path: it is a later part of a path, a field, a method or a lifetime.
 fn follows_path(tokens: &[TokenTree], at: usize) -> bool {
     let is = |at: usize, of: &[char]| matches!(tokens.get(at), Some(TokenTree::Punct(p)) if of.contains(&p.as_char()));
     at > 0 && (is(at - 1, &['.', '\'']) || is(at - 1, &[':']) && at > 1 && is(at - 2, &[':']))

@@ -219,12 +219,12 @@ impl Client {
         }
     }
 
-    /// The exact bytes of the result in the last reply read.
+    /// The text of the last reply read, from its result on; all of it if it has no result.
     pub fn written(&self) -> &str {
         self.written.split_once("\"result\":").map_or(&self.written, |(_, result)| result)
     }
 
-    /// Waits for a message that is not a reply and matches.
+    /// Waits for a notification that matches.
     pub fn hear(&mut self, what: impl Fn(&Value) -> bool) -> Value {
         loop {
             if let Some(told) = self.heard(&what) {
@@ -234,8 +234,8 @@ impl Client {
         }
     }
 
-    /// Waits for a message that matches and comes before the reply to this request. Panics if the reply comes first: the
-    /// message will not come.
+    /// Waits for a notification that matches and comes before the reply to this request. Panics if the reply comes
+    /// first: the notification will not come.
     pub fn hear_before(&mut self, id: i64, what: impl Fn(&Value) -> bool) -> Value {
         loop {
             if let Some(told) = self.heard(&what) {
@@ -248,7 +248,7 @@ impl Client {
         }
     }
 
-    /// A message that is not a reply, has arrived and matches.
+    /// A notification that has arrived and matches.
     fn heard(&self, what: impl Fn(&Value) -> bool) -> Option<Value> {
         self.events.iter().find_map(|event| match event {
             Event::Told(told) if what(told) => Some(told.clone()),
@@ -323,7 +323,7 @@ impl Client {
     }
 }
 
-/// The text of a result or error, in one line that says which it is.
+/// The text of a result, after `error: ` if the tool failed; or the code and the message of an error.
 pub fn text_of(reply: &Value) -> String {
     if let Some(error) = reply.get("error") {
         return format!("{} {}", error["code"], error["message"].as_str().unwrap_or_default());

@@ -56,7 +56,7 @@ pub enum Trap {
     OtherMcp,
     /// An HTTP server that does not speak MCP.
     Html,
-    /// Exported texts have this many bytes.
+    /// Exported texts have at least this many bytes.
     Large(usize),
     /// The session is lost, once.
     SessionLost,

@@ -23,7 +23,7 @@ pub struct Guests {
     seen: PathBuf,
 }
 
-/// The test plugins. Builds them if they are missing. Panics if the build fails.
+/// The test plugins, which the first call builds. Panics if the build fails.
 pub fn guests() -> &'static Guests {
     static GUESTS: OnceLock<Guests> = OnceLock::new();
     GUESTS.get_or_init(|| {

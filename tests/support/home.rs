@@ -54,7 +54,7 @@ impl Home {
         Self { _folder: folder, path, variables: Vec::new() }
     }
 
-    /// A home with these test plugins, without grants, and with this configuration.
+    /// A home with these test plugins and this configuration.
     pub fn with(names: &[&str], config: &str) -> Self {
         let home = Self::new();
         for name in names {

@@ -365,7 +365,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// JSON on one line if short, otherwise on several.
+/// JSON on one line if short, otherwise on several; only the size of JSON that is longer than [`LONG`].
 fn json(value: &Value) -> String {
     let short = value.to_string();
     if short.len() <= 120 {

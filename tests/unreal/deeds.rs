@@ -1,4 +1,4 @@
-//! Tests of tools that use Epic's server, except imports: each tool needs its action and the user's consent.
+//! Tests of tools that use Epic's server, except imports: each tool needs its action, and most need the user's consent.
 
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::home::{Home, Ran};
 use crate::support::{BINARY, workspace};
 
-/// Packages that the tests of the reader have generated, of two versions of the engine.
+/// Packages that the tests of the reader have generated, of several versions of the engine.
 const PACKAGES: &str = "plugins/unreal/libraries/unreal-package/fuzz/corpus/read";
 
 fn package(name: &str) -> Vec<u8> {
@@ -47,7 +47,7 @@ fn ran_of(output: std::process::Output) -> Ran {
     Ran { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
 }
 
-/// Runs git with the identity and the driver that the guide configures, and without other configuration.
+/// Runs git with the file `gitconfig` of the home as the only configuration outside of a repository.
 fn git(home: &Home, folder: &Path, arguments: &[&str]) -> Ran {
     let mut git = Command::new("git");
     let path = std::env::var_os("PATH").expect("there is a path");
@@ -56,7 +56,7 @@ fn git(home: &Home, folder: &Path, arguments: &[&str]) -> Ran {
     ran_of(git.args(["--no-pager"]).args(arguments).output().expect("git is installed"))
 }
 
-/// A repository with a first commit, in which the guide's lines are set.
+/// A repository with a first commit, and a `gitconfig` with an identity and the lines of the guide.
 fn repository() -> (Home, PathBuf) {
     let (home, folder) = home();
     let config = format!(

@@ -185,8 +185,8 @@ mod tests {
     use super::*;
     use crate::{Approval, Audit};
 
-    /// The socket of a log service in a folder, an audit whose records are copied to it, and the number of missing
-    /// copies.
+    /// A folder, an audit in it whose records are copied to a log service, the path of the service's socket in the
+    /// folder, and the number of missing copies.
     fn audited(service: LogService) -> (tempfile::TempDir, Audit, PathBuf, Arc<AtomicU64>) {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("socket");

@@ -55,7 +55,7 @@ impl FolderFile {
 }
 
 impl Ord for FolderFile {
-    /// Orders files by age: their names begin with the time.
+    /// Orders files by age: each stem begins with the time.
     fn cmp(&self, other: &Self) -> Ordering {
         (&self.stem, !self.archive).cmp(&(&other.stem, !other.archive))
     }
@@ -166,8 +166,8 @@ impl Snapshot {
     }
 }
 
-/// Reads all records of a folder: older segments first, and the records of a segment in their order. Lines that
-/// are not records are skipped: [`verify`](crate::verify) reports them.
+/// Reads all records of a folder: older segments first, and the records of a segment in their order. All other lines
+/// are skipped. [`verify`](crate::verify) reports those that are not lines of an audit.
 ///
 /// # Errors
 ///

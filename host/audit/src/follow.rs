@@ -74,7 +74,7 @@ impl Follower {
         }
         let bytes = match read_from(&self.folder.join(&file.name), progress.bytes) {
             Ok(bytes) => bytes,
-            // The file was archived or deleted after it was listed. The next call finds it in the archive.
+            // The file was archived or deleted after it was listed. The next call reads the archive, if there is one.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         };

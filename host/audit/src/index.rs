@@ -18,7 +18,7 @@ pub(crate) const INDEX: &str = "index.jsonl";
 /// The file that keeps the index from before its last compaction.
 pub(crate) const INDEX_BEFORE: &str = "index-before.jsonl";
 
-/// The file that a process locks while it writes the index.
+/// The file that a process locks while it writes the index or reads the folder.
 const LOCK: &str = "lock";
 
 /// Reads an index: the state that its lines add up to, the end of its chain, its flaws, and the number of bytes

@@ -113,7 +113,8 @@ pub struct SegmentEnd {
     pub lines: u64,
     /// The digest of the last line.
     pub last: Hash,
-    /// Whether its last line is a [`SegmentSeal`](crate::SegmentSeal). If not, the process was killed.
+    /// Whether its last line is a [`SegmentSeal`](crate::SegmentSeal). If not, the process was killed, or could not
+    /// write the seal.
     pub sealed: bool,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct ReadSegment {
     pub first: Hash,
     /// The number of complete lines.
     pub lines: u64,
-    /// The digest of the last complete line.
+    /// The digest of the last complete line that is a line of an audit.
     pub last: Hash,
     /// The last line, if the segment was sealed.
     pub sealed: Option<SegmentSeal>,

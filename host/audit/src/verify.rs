@@ -54,7 +54,7 @@ pub enum Ending {
     Sealed(String),
     /// The segment has not ended: its process is running.
     Running,
-    /// Without a seal: its process was killed.
+    /// Without a seal: its process was killed, or could not write the seal.
     Killed,
 }
 

@@ -22,7 +22,8 @@ pub fn now() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
-/// The folder and the limits of the segments of this process, and the function that creates their files.
+/// The folder and the limits of the segments of this process, the function that creates their files, and the time at
+/// which the process began its audit.
 pub(crate) struct Destination {
     pub folder: PathBuf,
     pub limits: Limits,
@@ -163,7 +164,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Closes the segment without a seal.
+    /// Closes the segment. Writes no seal.
     fn close(&mut self) {
         if let Some(Segment { name, chain, .. }) = self.segment.take() {
             self.previous = Some(PreviousSegment { segment: name, last: chain.last });

@@ -100,8 +100,8 @@ impl Cache {
         Some(value.bytes)
     }
 
-    /// Keeps a value for at most `ttl`; `None`: without a time limit. Writes to the disk, and blocks, if the cache has a
-    /// folder. An error of the disk is only logged.
+    /// Keeps a value for at most `ttl`; `None`: without a time limit. Writes to the disk, and blocks, if the cache has
+    /// a folder. An error of the disk is only logged.
     pub fn set(&self, key: &str, bytes: Vec<u8>, ttl: Option<Duration>) {
         let expires = ttl.and_then(|ttl| SystemTime::now().checked_add(ttl));
         if let Some(records) = &self.disk {
@@ -115,8 +115,8 @@ impl Cache {
         self.memory().insert(key.to_owned(), Value { bytes: bytes.into(), expires });
     }
 
-    /// The right to compute the value of this key. Waits until no other task has this right. `None`: the memory has a current
-    /// value now. The disk is not looked at: call [`Self::get`] first.
+    /// The right to compute the value of this key. Waits until no other task has this right. `None`: the memory has a
+    /// current value now. The disk is not looked at: call [`Self::get`] first.
     pub async fn claim(&self, key: &str) -> Option<Claim> {
         let claim = {
             let mut claims = self.claims.lock();

@@ -267,7 +267,7 @@ impl Records {
         Ok(())
     }
 
-    /// All keys, in no particular order. Keys of expired and damaged records are included.
+    /// All keys, in no particular order. Keys of expired records, and of records with a damaged value, are included.
     ///
     /// # Errors
     ///

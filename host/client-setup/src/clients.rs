@@ -93,8 +93,8 @@ const TYPED: Shape = Shape { before: &[STDIO], command: "command", after: &[] };
 
 /// All clients.
 pub const CLIENTS: &[Client] = &[
-    // https://modelcontextprotocol.io/docs/develop/connect-local-servers names the file on macOS and Windows. There is no
-    // release for Linux; community builds use the folder of Electron's `userData`.
+    // https://modelcontextprotocol.io/docs/develop/connect-local-servers names the file on macOS and Windows. There is
+    // no release for Linux; community builds use the folder of Electron's `userData`.
     Client {
         id: "claude-desktop",
         name: "Claude Desktop",
@@ -106,8 +106,8 @@ pub const CLIENTS: &[Client] = &[
         file: |machine| machine.applications().join("Claude/claude_desktop_config.json"),
         trace: |machine| machine.applications().join("Claude"),
     },
-    // https://code.claude.com/docs/en/mcp, "MCP installation scopes": servers of the user are under `mcpServers` at the top
-    // of `~/.claude.json`. With `CLAUDE_CONFIG_DIR`, the file is in that folder.
+    // https://code.claude.com/docs/en/mcp, "MCP installation scopes": servers of the user are under `mcpServers` at the
+    // top of `~/.claude.json`. With `CLAUDE_CONFIG_DIR`, the file is in that folder.
     Client {
         id: "claude-code",
         name: "Claude Code",

@@ -120,8 +120,8 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The value for comparisons. If there are no servers, the key of the servers is left out, because formats differ in how
-/// they write an empty group.
+/// The value for comparisons. If there are no servers, the key of the servers is left out, because formats differ in
+/// how they write an empty group.
 fn without_empty_servers(value: Value, key: &str) -> Value {
     let mut value = match value {
         Value::Object(keys) => keys,

@@ -124,7 +124,7 @@ pub struct Plan {
     /// The entry of the plan, as it would be written in a file of its own. This entry has only the keys that setup
     /// writes.
     pub entry: String,
-    /// Whether the backup already holds the text without the entry.
+    /// Whether no backup has to be written, for example because the backup already holds the text without the entry.
     keeps_backup: bool,
 }
 

@@ -97,7 +97,8 @@ fn spans(table: &toml_edit::Table) -> Vec<std::ops::Range<usize>> {
     all
 }
 
-/// The whole lines of a span, with the empty lines after it. At the end of the text, also with the empty lines before it.
+/// The whole lines of a span, with the empty lines after it. At the end of the text, also with the empty lines before
+/// it.
 fn whole_lines(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<usize>> {
     let mut start = text.get(..span.start)?.rfind('\n').map_or(0, |at| at + 1);
     let mut end = text.get(span.end..)?.find('\n').map_or(text.len(), |at| span.end + at + 1);
@@ -124,7 +125,7 @@ fn with_ends_of(before: &str, after: &str) -> String {
     if line_end(before) == "\r\n" { after.replace('\n', "\r\n") } else { after }
 }
 
-/// A value as TOML. `None`: TOML has no null.
+/// A value as TOML. `None`: the value contains null, or a number that is not a TOML integer.
 fn written(value: &Json) -> Option<Value> {
     Some(match value {
         Json::Null => return None,

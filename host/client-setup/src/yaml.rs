@@ -1,4 +1,4 @@
-//! Edits of YAML: lines are added, replaced and removed, and all other bytes stay.
+//! Edits of YAML: an entry is added, corrected or removed, and all other bytes stay.
 
 mod node;
 
@@ -46,7 +46,7 @@ pub(crate) fn add(text: &str, key: &str, name: Option<&str>, entry: &Keys) -> Op
         Kind::Alias(_) => false,
     };
     if is_empty {
-        // The entry replaces `{}`, `[]`, `null` or an empty value.
+        // The entry replaces `{}`, `[]`, `null`, `~` or an empty value.
         let colon = text.get(key_node.range.end..)?.find(':')? + key_node.range.end + 1;
         let end = servers.range.end.max(colon);
         let text = format!("{}{}", text.get(..colon)?, text.get(end..)?);
@@ -156,7 +156,7 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Option<String> {
 }
 
 /// The entry with this name, and the range of the entry. In a mapping, the range begins at the key of the entry. In a
-/// list, it begins at the first key in the entry.
+/// list, it begins at the first key in the entry, or at the entry's brace.
 fn find_entry<'a>(servers: &'a Node, name: &str) -> Option<(std::ops::Range<usize>, &'a Node)> {
     match &servers.kind {
         Kind::Map(..) => {

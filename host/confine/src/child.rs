@@ -88,7 +88,7 @@ pub enum Reply {
     NotUtf8,
     /// More bytes than the limit. The child cannot be asked again.
     TooLong,
-    /// No line: the child has ended.
+    /// No whole line: the child has ended, or has closed its stdin or stdout.
     Ended,
 }
 
@@ -318,8 +318,9 @@ impl Drop for Group {
     }
 }
 
-/// Runs in the child: confines this process and becomes the program. On Windows, this process instead starts the
-/// program, waits for its end, and exits with its exit code. Returns only if it fails, with the reason.
+/// Runs in the child: confines this process and becomes the program. On Windows, this process does not become the
+/// program: it starts the program, waits for its end, and exits with its exit code. Returns only if it fails, with the
+/// reason.
 pub fn main() -> BecomeError {
     match become_program() {
         Ok(never) => match never {},

@@ -248,7 +248,7 @@ impl Command {
         Duration::from_millis(self.definition.idle_ms.get())
     }
 
-    /// Maximum number of workers at the same time.
+    /// Maximum number of workers that answer at the same time, and of idle workers.
     pub fn max_workers(&self) -> usize {
         self.definition.workers.get() as usize
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::find::system_path;
 
-/// Variables by which programs find the user's folders. In a child, these variables name an empty folder of its own.
+/// Variables by which programs find the user's folders. Unless a child is given other values, these variables name an
+/// empty folder of its own.
 #[cfg(not(windows))]
 const FOLDERS: &[&str] = &["HOME", "TMPDIR"];
 #[cfg(windows)]
@@ -47,7 +48,7 @@ pub(crate) fn of_folder(folder: &Path) -> impl Iterator<Item = (OsString, OsStri
 }
 
 /// The environment of a program: `PATH`, a language, and the host's variables with these names. On
-/// Windows, `HOME` stands for all variables that lead to the user's folders.
+/// Windows, the name `HOME` stands for the variables in [`HOME`], too.
 pub(crate) fn environment_of(program: &Path, names: &[String]) -> Vec<(OsString, OsString)> {
     let own_folder = program.parent().unwrap_or(program);
     let all = [PathBuf::from(own_folder)].into_iter().chain(system_path());

@@ -1,5 +1,5 @@
-//! Job objects of Windows: all processes of a job are killed together, and each process can have limits of memory and CPU
-//! time.
+//! Job objects of Windows: all processes of a job are killed together, and each process can have limits of memory and
+//! CPU time.
 //!
 //! Source of the facts: "Job Objects" in Microsoft's documentation of Win32.
 
@@ -29,8 +29,8 @@ const TICKS_PER_SECOND: u64 = 10_000_000;
 pub struct Job(OwnedHandle);
 
 impl Job {
-    /// A job without processes. Each limit applies to every process of the job separately, not to their sum. The limit of
-    /// CPU time bounds user time only. The limit of file sizes is ignored.
+    /// A job without processes. Each limit applies to every process of the job separately, not to their sum. The limit
+    /// of CPU time bounds user time only. The limit of file sizes is ignored.
     ///
     /// # Errors
     ///

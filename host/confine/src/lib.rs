@@ -1,8 +1,8 @@
 //! Confined child processes: a child reaches only what it is allowed to, and is killed together with the processes that
 //! it started. [`strength`] tells which restrictions this system enforces.
 //!
-//! A child is this program, started once more, which first confines itself ([`restrict()`]) and then runs the program of
-//! the command.
+//! A child is this program, started once more, which first confines itself ([`restrict()`]) and then runs the program
+//! of the command.
 
 mod child;
 mod command;

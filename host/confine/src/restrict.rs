@@ -70,7 +70,8 @@ fn set_limits(limits: &ResourceLimits) -> Result<(), ConfineError> {
         .map_err(|cause| ConfineError::Limit { resource: resource(), cause })
 }
 
-/// Whether this system confines the files of children. On other systems, a child reaches all files that its user can reach.
+/// Whether this system confines the files of children. On other systems, a child reaches all files that its user can
+/// reach.
 pub fn confines_files() -> bool {
     #[cfg(target_os = "linux")]
     {

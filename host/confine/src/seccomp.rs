@@ -233,7 +233,7 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     let outliving =
         vec![equals(0, libc::PR_SET_PDEATHSIG as u64)?, differs(1, libc::SIGKILL as u64)?];
     refusals.insert(libc::SYS_prctl, vec![outliving]);
-    // A lease makes every other process that opens the file wait.
+    // A lease can make other processes wait when they open the file.
     refusals.insert(libc::SYS_fcntl, vec![vec![equals(1, libc::F_SETLEASE as u64)?]]);
     // Making devices, and files with a set-user-ID or set-group-ID bit.
     #[cfg(target_arch = "x86_64")]

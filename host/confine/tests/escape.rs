@@ -414,7 +414,8 @@ fn conversation(stage: &Stage) {
     });
 }
 
-/// A script of Windows, such as `npm.cmd`, is started by its name without the ending, and gets its arguments as they are.
+/// A script of Windows, such as `npm.cmd`, is started by its name without the ending, and gets its arguments as they
+/// are.
 #[cfg(windows)]
 fn scripts(stage: &Stage) {
     fs::write(stage.path("tool.cmd"), "@echo got %1 in %CD%\r\n").expect("a file");

@@ -321,7 +321,8 @@ impl CallFailure {
 }
 
 impl CallFailure {
-    /// The verdict for the audit: `Denied` if a check of the input or of permissions rejected the call, else `Allowed`.
+    /// The verdict for the audit: `Denied` if the host rejected the input, or a permission or the user's consent was
+    /// missing, else `Allowed`.
     fn verdict(&self) -> Verdict {
         match self {
             Self::Denied(_) | Self::InvalidArguments(_) | Self::ArgumentsTooLarge(_) => {
@@ -374,7 +375,7 @@ impl From<Denied> for CallFailure {
 /// # Errors
 ///
 /// The call was refused, failed or was cancelled: see [`CallFailure`]. Each call is recorded in the audit, however
-/// it ends.
+/// it ends. If the audit cannot be written, the call is refused or its answer is withheld.
 pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<SourceAnswer, CallFailure> {
     let traced = traced::Traced::begin(source, &call);
     let served = recorded(source, call).instrument(traced.span()).await;

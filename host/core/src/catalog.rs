@@ -214,7 +214,7 @@ impl Catalog {
         self.upstream_of_alias(uri).or_else(|| self.upstream_at(self.uris.of(uri)?))
     }
 
-    /// The server that `wrap` wraps. `None`: no server is wrapped, or there are other sources than plugins that make
+    /// The server that `wrap` wraps. `None`: no server is wrapped, or there is a further source that does not make
     /// views.
     pub fn wrapped_alone(&self) -> Option<&UpstreamOffer> {
         let [offer] = self.upstreams.as_slice() else { return None };
@@ -269,8 +269,8 @@ impl Catalog {
         all.filter(move |(_, loaded)| is_shown(Source::Plugin(loaded)))
     }
 
-    /// The resources in the manifests of the plugins for which `is_shown` is true. Resources whose URIs another source owns are
-    /// left out.
+    /// The resources in the manifests of the plugins for which `is_shown` is true. Resources whose URIs another source
+    /// owns are left out.
     pub fn resources<'a>(
         &'a self,
         is_shown: impl Fn(Source<'_>) -> bool + 'a,
@@ -333,7 +333,8 @@ impl Catalog {
         })
     }
 
-    /// The sources that may have the resource of this URI, in the order in which they are asked.
+    /// The sources that may have the resource of this URI, in the order in which they are asked. For an alias, this is
+    /// its upstream server alone.
     ///
     /// If the URI has an owner, the owner is asked last. Before the owner, plugins from files are asked, if they list
     /// resources at run time and arrived before the owner. A bundled plugin that is not the owner is not asked, because

@@ -203,7 +203,8 @@ pub struct PluginConfig {
 }
 
 impl Config {
-    /// Reads a configuration and adds the defaults of the bundled plugins and commands that it does not name.
+    /// Reads a configuration. Unless `host.bundled` is `false`, adds the defaults of the bundled plugins and commands
+    /// that the configuration does not name.
     ///
     /// # Errors
     ///

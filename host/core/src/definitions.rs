@@ -102,7 +102,7 @@ pub fn present(object: Value) -> Map<String, Value> {
     object
 }
 
-/// A title, or the name of a resource, for display: one line of at most 200 characters.
+/// A title, or the name of a resource, for display: one line. After 200 characters it is cut, and `…` follows.
 fn sanitised_title(text: &str) -> String {
     portcullis_sanitize::line(text, 200)
 }

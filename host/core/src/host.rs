@@ -368,8 +368,8 @@ impl Host {
         }
     }
 
-    /// Whether a feature is offered. True until all plugins are loaded, because a plugin that is not loaded yet may
-    /// offer the feature.
+    /// Whether a feature is offered. True while no catalog with all plugins is published, because a plugin that is not
+    /// loaded yet may offer the feature.
     pub fn supports(&self, feature: Feature) -> bool {
         let Some(shown) = self.published_now() else { return true };
         let catalog = &shown.catalog;

@@ -48,7 +48,7 @@ pub struct Selection {
     off: Vec<String>,
     /// How the tools are offered.
     pub offer: ToolOffer,
-    /// Patterns of names of tools that are listed even if tools are offered by search.
+    /// Patterns of names of tools that are listed even if the others are offered by search or to programs only.
     pinned: Vec<String>,
     /// Whether output schemas of plugins are listed.
     pub output_schemas: bool,
@@ -180,7 +180,7 @@ impl Selection {
         self.name.clone().unwrap_or_else(|| "the default".to_owned())
     }
 
-    /// Whether a tool is listed even if tools are offered by search.
+    /// Whether a tool is listed even if the others are offered by search or to programs only.
     pub fn is_pinned(&self, name: &str) -> bool {
         first_match(&self.pinned, name).is_some()
     }

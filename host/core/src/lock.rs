@@ -1,5 +1,5 @@
-//! The lock file (`portcullis.lock`): digests of approved plugins and of approved tools of upstream servers, and the
-//! order in which names and URIs were first claimed.
+//! The lock file (`portcullis.lock`): approvals of plugins and of tools of upstream servers, where plugins were fetched
+//! from, when servers were last used, and the order in which names and URIs were first claimed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -340,7 +340,8 @@ impl LockFile {
     }
 
     /// The position of each claim in the order in which all claims were first made. New claims are appended in the
-    /// given order. If the file cannot be read or written, new claims come last in the result and are not kept.
+    /// given order. If a source has more than 2000 claims, the further ones are left out. If the file cannot be read or
+    /// written, new claims are not kept. If it cannot be read, all claims count as new.
     pub fn order(&self, claims: &[Claim]) -> HashMap<Claim, usize> {
         let known = match self.read() {
             Ok(content) => content.claims,

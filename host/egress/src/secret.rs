@@ -119,7 +119,7 @@ impl Secret {
     }
 }
 
-/// The secrets of all requests of one client so far. They are removed from all responses.
+/// The secrets of all origins, as read for the requests of one client so far. They are removed from all responses.
 #[derive(Default)]
 pub(crate) struct KnownSecrets {
     parts: BTreeSet<String>,

@@ -124,8 +124,8 @@ impl CodeCache {
         Ok(())
     }
 
-    /// Waits until no other process compiles. `None`: the folder cannot be locked, and the component is compiled
-    /// without a lock.
+    /// Waits until neither this process nor another one compiles. `None`: the folder cannot be locked, and the
+    /// component is compiled without a lock.
     async fn lock(&self) -> Option<std::fs::File> {
         let path = self.folder.join(".compiling");
         match tokio::task::spawn_blocking(move || portcullis_checked_files::lock(&path)).await {

@@ -54,12 +54,12 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine whose pool has room for calls within these limits. `largest`: the largest value of each limit among all
-    /// plugins.
+    /// An engine whose pool has room for calls within these limits. `largest`: the largest value of each limit among
+    /// all plugins.
     ///
     /// # Errors
     ///
-    /// The system has no address space for the pool.
+    /// The system has no address space for the pool, or wasmtime refuses the settings.
     pub fn new(largest: &Limits) -> wasmtime::Result<Self> {
         let instances = largest.instances.get();
         let mut config = compile::settings(TARGET)?;

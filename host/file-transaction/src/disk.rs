@@ -68,7 +68,7 @@ pub fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 }
 
 /// Writes a new file and flushes it to the disk. If `like` is given, the new file gets the permissions of
-/// `like`, on Unix also the owner, and on Linux also the extended attributes.
+/// `like`, on Unix also the owner and the group, and on Linux also the extended attributes.
 pub fn write_new(dir: &Dir, name: &Path, bytes: &[u8], like: Option<&File>) -> io::Result<Id> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

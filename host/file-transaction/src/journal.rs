@@ -103,7 +103,7 @@ impl Journal {
         &self.path
     }
 
-    /// Removes the journal of a transaction of which nothing is left to complete or undo.
+    /// Removes the journal, once nothing of its transaction is left to complete or undo.
     #[expect(clippy::disallowed_methods, reason = "journals are this crate's own files")]
     pub fn end(self) {
         // If the journal cannot be removed, the next recovery finds nothing to do.

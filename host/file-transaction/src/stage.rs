@@ -20,7 +20,8 @@ pub struct Staged {
 
 impl Plan {
     /// Writes all changes under hidden names, with a journal in the folder `journals`, which is created if it is
-    /// missing. `is_cancelled` is called before each new file, before each new directory with its contents, and at the end.
+    /// missing. `is_cancelled` is called before each new file, before each new directory with its contents, and at the
+    /// end.
     ///
     /// # Errors
     ///
@@ -62,8 +63,8 @@ impl Plan {
 }
 
 impl Staged {
-    /// Notes in the journal that all files are written, and then gives each file its own name. If this process is killed
-    /// after the note, [`recover`](crate::recover) completes or undoes the changes.
+    /// Notes in the journal that all files are written, and then gives each file its own name. If this process is
+    /// killed after the note, [`recover`](crate::recover) completes or undoes the changes.
     ///
     /// # Errors
     ///

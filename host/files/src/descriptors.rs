@@ -1,5 +1,6 @@
-//! The host's side of `wasi:filesystem`: checks paths, asks for permits and takes from the quota. Then wasmtime-wasi does
-//! the operation on the handle. Files and directories are opened by `portcullis_roots::Guard`, not by wasmtime-wasi.
+//! The host's side of `wasi:filesystem`: checks paths, asks for permits and takes from the quota. Then wasmtime-wasi
+//! does the operation on the handle. Files and directories are opened by `portcullis_roots::Guard`, not by
+//! wasmtime-wasi.
 
 use portcullis_roots::{OpenHow, Opened};
 use wasmtime::component::Resource;

@@ -103,8 +103,8 @@ pub enum Origin {
     Root,
     /// The operator names the directory.
     Directory,
-    /// The guest has no access: it asks for a file beside a designated entry, or for the list of the entries of the
-    /// directory.
+    /// The guest has no access: it asks for a file beside a designated entry, for the list of the entries of the
+    /// directory, or to change the times of the directory.
     Beside,
 }
 

@@ -1,4 +1,5 @@
-//! The quota for writing files in one round of a call: bytes in total, bytes per file, new files and directories, depth.
+//! The quota for writing files in one round of a call: bytes in total, bytes per file, new files and directories,
+//! depth.
 
 use std::io;
 use std::sync::Arc;

@@ -47,7 +47,8 @@ pub struct Described {
 ///
 /// # Errors
 ///
-/// The bytes are not a component, or the WIT files cannot be read or have no comments.
+/// The bytes are not a component or are damaged, the WIT files cannot be read, or none of their functions has a
+/// comment.
 pub fn describe(component: &[u8], wit: &Path) -> Result<Described, DescribeError> {
     let mut bytes = without_comments(component)?;
     let (comments, functions) = comments(wit)?;

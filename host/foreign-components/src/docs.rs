@@ -29,8 +29,8 @@ impl Docs {
         Self(all)
     }
 
-    /// The documentation of a function in the interface with this full name. `interface` is `None` for functions
-    /// that the component exports itself.
+    /// The documentation of a function. `interface`: the full name of its interface. Only the part after the last `/`,
+    /// and without the version, is compared. `None`: the component itself exports the function.
     pub fn of(&self, interface: Option<&str>, function: &str) -> Option<String> {
         let short = interface.map(|name| {
             let plain = name.split('@').next().unwrap_or(name);

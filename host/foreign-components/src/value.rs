@@ -172,8 +172,8 @@ fn read_composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
     })
 }
 
-/// The integer that a number stands for. `None`: the JSON is not a whole number. Some programs write integers with
-/// a decimal point, such as `7.0`.
+/// The integer that a number stands for. `None`: the JSON is not a whole number, or is a floating-point number that is
+/// too large to be exact. Some programs write integers with a decimal point, such as `7.0`.
 fn integer(value: &Value) -> Option<i128> {
     let whole_number = |number: f64| {
         #[expect(clippy::cast_possible_truncation, reason = "it is whole and within these bounds")]

@@ -15,7 +15,7 @@ use crate::responses::{HttpResponse, text_response};
 const CREDENTIALS: [HeaderName; 3] =
     [header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE];
 
-/// Time after its verification for which an access token is recognised for the rate limit.
+/// Time for which an access token that was verified is recognised for the rate limit.
 const RECOGNISED_FOR: Duration = Duration::from_secs(300);
 
 /// Largest number of access tokens that are recognised.
@@ -41,8 +41,8 @@ impl Callers {
         self.oauth.as_ref()
     }
 
-    /// The caller against whose rate limit a request counts. `None`: no token is needed, or the caller is not known
-    /// before the access token is verified. This function does not authenticate the caller.
+    /// The caller against whose rate limit a request counts. `None`: no token is needed, the request has no bearer
+    /// token, or its access token was not verified recently. This function does not authenticate the caller.
     pub(crate) fn recognise(&self, headers: &HeaderMap) -> Option<Principal> {
         if self.token.is_none() && self.oauth.is_none() {
             return None;
@@ -121,7 +121,7 @@ pub(crate) fn remove_credentials(headers: &mut HeaderMap) {
     }
 }
 
-/// The bearer token. `None`: there is none, or more than one.
+/// The bearer token. `None`: there is none, or the request has more than one header `Authorization`.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, second) = (values.next()?.to_str().ok()?, values.next());

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use crate::principal::Principal;
 
-/// The network address of a peer. An IPv6 address is cut to its first 64 bits, because one customer of a network
-/// usually has all addresses that begin with the same 64 bits.
+/// The network address of a peer. An IPv6 address other than that of loopback is cut to its first 64 bits, because one
+/// customer of a network usually has all addresses that begin with the same 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PeerAddress(IpAddr);
 

@@ -1,7 +1,7 @@
 //! The open connections: limits their number, and decides which connection is closed to make room for a new one.
 //!
-//! A peer on another machine is *known* for a time after one of its requests passed all checks. All other peers are
-//! *strangers*.
+//! A peer on another machine is *known* for a time after one of its requests passed all checks. A connection is that
+//! of a *stranger* if its peer is not known and no request on the connection has passed all checks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -48,7 +48,7 @@ struct Entry {
     close: CancellationToken,
 }
 
-/// One connection. It counts as open until this value is dropped.
+/// One connection. It counts as open until this value is dropped, or until it is closed for a new connection.
 pub(crate) struct Connection {
     /// The peer of the connection.
     pub(crate) peer: PeerAddress,

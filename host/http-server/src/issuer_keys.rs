@@ -32,7 +32,7 @@ const MAX_FRESH_AGE: Duration = Duration::from_secs(60 * 60);
 /// Age at which keys are no longer used, if they cannot be fetched again.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Time limit of one fetch.
+/// Time limit for fetching one document.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Largest document of an issuer, in bytes.

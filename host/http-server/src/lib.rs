@@ -68,7 +68,7 @@ pub const HEALTH_PATH: &str = "/healthz";
 /// The path that responds with status 200 if the server can serve calls now, and with 503 if not. It needs no token.
 pub const READINESS_PATH: &str = "/readyz";
 
-/// The origins of this server itself, if it listens on loopback. Only pages of this server have these origins.
+/// The origins of this server itself, if it listens on loopback: those of the hosts of loopback, with its port.
 fn own_origins(listener: &TcpListener, has_tls: bool) -> Vec<String> {
     let Ok(address) = listener.local_addr() else { return Vec::new() };
     if !address.ip().is_loopback() {
@@ -80,7 +80,8 @@ fn own_origins(listener: &TcpListener, has_tls: bool) -> Vec<String> {
 
 /// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled. Requests of MCP in flight are
 /// then cancelled at once, and connections have three seconds to end. To give requests time, cancel
-/// [`Settings::stop`] first: no new requests are accepted from then on, and requests in flight go on.
+/// [`Settings::stop`] first: no new requests are accepted from then on, and requests in flight go on. The server
+/// then ends as soon as all connections have ended.
 ///
 /// The factory is called once for each session, and once for each request without a session. The factory should return
 /// a handle to shared state.

@@ -85,8 +85,8 @@ impl Resource {
         self.paths.iter().any(|own| own == path).then_some(&self.metadata)
     }
 
-    /// The value of the header `WWW-Authenticate`: the fault of the token, and the URL of the metadata (RFC 6750,
-    /// 3; RFC 9728, 5.1).
+    /// The value of the header `WWW-Authenticate`: the fault of the token, if there is one, the needed scopes, and the
+    /// URL of the metadata (RFC 6750, 3; RFC 9728, 5.1).
     pub(crate) fn challenge(&self, error: &AuthError) -> HeaderValue {
         let mut parts = Vec::new();
         match error {

@@ -1,4 +1,5 @@
-//! Logs refused requests: at most one line for each peer and second, with the number of requests.
+//! Logs refused requests: at most one line for each peer and second. A peer's first line has the reason, and later
+//! lines have the number of requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;

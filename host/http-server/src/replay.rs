@@ -97,7 +97,7 @@ impl Streams {
         self.common.read(None)
     }
 
-    /// Resumes a stream after the event with this id. `None`: the stream of this event is not kept.
+    /// Resumes a stream after the event with this id. `None`: the id is invalid, or the event's stream is not kept.
     pub(crate) fn resume(&self, after: &str) -> Option<EventStream> {
         let (number, buffer) = match after.split_once('/') {
             None => (after, self.common.clone()),

@@ -108,7 +108,7 @@ impl Envelope {
         self.invalid("the body is not a JSON-RPC message; batches are not supported")
     }
 
-    /// The error for a message that is not accepted now.
+    /// The error for JSON that is not a message, or for a message that is not accepted now.
     pub(crate) fn invalid(&self, why: &str) -> HttpResponse {
         rpc_error(INVALID_REQUEST, self.id.clone(), why)
     }

@@ -25,10 +25,10 @@ pub struct Settings {
     pub streamable: bool,
     /// Whether the transport of 2024-11-05 (HTTP+SSE) is served.
     pub legacy_sse: bool,
-    /// Maximum number of open connections. All unknown peers together may have three quarters of them, and each client
-    /// may have as many. Programs of this machine that need no token may have all. If there are too many, an old
-    /// connection is closed for a new one: first one of an unknown peer, then one without an accepted request, then an
-    /// idle one.
+    /// Maximum number of open connections. All unknown peers (those without an accepted request in the last ten
+    /// minutes) may together have three quarters of them, and each client may have as many. Programs of this machine
+    /// that need no token may have all. If there are too many, an old connection is closed for a new one: first one of
+    /// an unknown peer, then one without an accepted request, then an idle one.
     pub connections: NonZeroU32,
     /// Maximum number of open sessions, of both transports together.
     pub sessions: NonZeroU32,

@@ -24,7 +24,7 @@ struct Shared {
     key: PathBuf,
     /// The certificate and key of new connections.
     current: Mutex<Arc<ServerConfig>>,
-    /// The digest of the files when they were last read, whether they could be used or not.
+    /// The digest of the files when they were last read, even if they could not be used. `None`: a file was unreadable.
     seen: Mutex<Option<[u8; 32]>>,
 }
 

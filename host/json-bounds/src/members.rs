@@ -1,7 +1,7 @@
 //! Finds the members of the outermost object that identify a JSON-RPC message.
 
-/// Maximum length of an `id` or `method` that is kept, in bytes of JSON. Of a longer value, only the presence is
-/// known.
+/// Maximum length of an `id` or `method` that is kept, in bytes of JSON. Of a longer value, only the presence
+/// and the kind are known.
 const MAX_KEPT_BYTES: usize = 256;
 
 /// Maximum length of a key that is compared, in bytes of JSON: `method` with each character escaped.
@@ -61,7 +61,7 @@ pub(crate) enum MemberValue {
     /// There is no such member.
     #[default]
     Missing,
-    /// The member exists, and its value is an array or an object, is too long, or is not complete.
+    /// The member exists, and its value is an array or an object, or is not complete.
     Unknown,
     /// A string, as written between its quotes.
     Text(Piece<MAX_KEPT_BYTES>),

@@ -16,8 +16,8 @@ pub const UNIT_BYTES: u64 = 64;
 
 /// Maximum number of units of a message of this length in bytes: 131,072, or one for each 64 bytes if that is more.
 ///
-/// A unit takes at most about 320 bytes while a message is parsed: a `serde_json::Value` has 72 bytes and a member of an
-/// object 104, vectors of them double their size, and serde also buffers untagged enums. The values of a message
+/// A unit takes at most about 320 bytes while a message is parsed: a `serde_json::Value` has 72 bytes and a member of
+/// an object 104, vectors of them double their size, and serde also buffers untagged enums. The values of a message
 /// therefore take at most 42 MB, or five times the message's length if that is more than 8 MiB.
 pub fn most_units(bytes: u64) -> u64 {
     MAX_UNITS.max(bytes / UNIT_BYTES)

@@ -145,12 +145,12 @@ const PARAMETERS: &[&str] = &[
     "scope",
 ];
 
-/// An address as shown to a person. Characters that have a meaning in a shell are percent-encoded, because people paste
-/// addresses into shells, and programs have passed addresses to shells (CVE-2025-6514).
+/// An address as shown to a person. Characters with which a shell can run something are percent-encoded, because people
+/// paste addresses into shells, and programs have passed addresses to shells (CVE-2025-6514).
 ///
-/// Only the delimiters of the query stay: `?` and `&`. A shell ends a command at `&` and runs what follows, so the
-/// authorization server could name a program there. Therefore the first character of each parameter name that is not
-/// one of [`PARAMETERS`] is percent-encoded too, which changes nothing for the server.
+/// Of these characters, only the `&` between parameters stays. A shell ends a command at `&` and runs what follows, so
+/// the authorization server could name a program there. Therefore the first character of each parameter name that is
+/// not one of [`PARAMETERS`] is percent-encoded too, which changes nothing for the server.
 fn inert(url: &Url) -> String {
     // An authorization endpoint has no fragment (RFC 6749, 3.1).
     let whole = url.as_str().split('#').next().unwrap_or_default();
@@ -174,7 +174,7 @@ fn inert(url: &Url) -> String {
     text
 }
 
-/// Appends a part of an address. Characters that have a meaning in a shell are percent-encoded.
+/// Appends a part of an address. Characters with which a shell can run something are percent-encoded.
 fn push_inert(text: &mut String, part: &[u8]) {
     for byte in part {
         match byte {

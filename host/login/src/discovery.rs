@@ -1,5 +1,5 @@
 //! Finds the authorization server of an MCP server, and its endpoints: RFC 9728, RFC 8414 and OpenID Connect
-//! Discovery. Servers of MCP 2025-03-26 have fixed endpoints instead.
+//! Discovery. Servers of MCP 2025-03-26 that have no metadata have fixed endpoints.
 
 use serde_json::Value;
 use thiserror::Error;

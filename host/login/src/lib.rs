@@ -54,7 +54,8 @@ use store::{Demand, FileStamp, Store, StoredLogin, StoredToken};
 pub use token_endpoint::{InvalidToken, TokenError};
 use token_endpoint::{IssuedToken, TokenEndpoint};
 
-/// Time after a failed token request in which no other token request is sent. All callers get the same error meanwhile.
+/// Time after a failed token request in which no other token request is sent, except for the login of a person. Callers
+/// that need a new token get the same error meanwhile.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
 /// Tokens for one server.
@@ -340,8 +341,8 @@ impl Login {
 
     /// The scopes to request. If the configuration has scopes, only these are requested. Otherwise, the scopes that the
     /// server demands are requested or, if it demands none, those that the resource metadata lists. If that is at least
-    /// one scope, the scopes of the current token are added. For a login of a person, `offline_access` is added too, if
-    /// the issuer supports this scope.
+    /// one scope, two kinds of scopes are added: those of the current token and, for a login of a person,
+    /// `offline_access` if the issuer supports it.
     fn scopes(&self, found: &DiscoveryResult) -> Vec<String> {
         if let Some(scopes) = &self.settings.scopes {
             return scopes.clone();

@@ -1,5 +1,5 @@
-//! Requests to authorization servers: over TLS, to permitted addresses only, with limits of size, time and
-//! redirects.
+//! Requests to authorization servers: over TLS or on this machine, to permitted addresses only, with limits of size,
+//! time and redirects.
 
 use std::net::IpAddr;
 use std::time::Duration;

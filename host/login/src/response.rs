@@ -44,7 +44,7 @@ pub enum ResponseError {
 ///
 /// # Errors
 ///
-/// The response is from another issuer, reports an error, or has no code.
+/// The response is from another issuer, does not name its issuer although it should, reports an error, or has no code.
 pub(crate) fn code(
     issuer: &Issuer,
     answer: AuthorizationResponse,

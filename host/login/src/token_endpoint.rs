@@ -49,7 +49,7 @@ pub enum TokenError {
         status: u16,
         /// The server's explanation, sanitised and without secrets.
         text: String,
-        /// Whether the answer is an OAuth error: the same request would be refused again.
+        /// Whether the answer is an OAuth error with a status of 4xx: the same request would be refused again.
         is_final: bool,
     },
     /// The answer has no token that can be used.

@@ -230,7 +230,7 @@ impl Calls {
     }
 
     /// Handles a message that was not read. An answer ends its request, if this request is known. A request of the
-    /// upstream is refused. Returns the messages that have to be sent to the upstream.
+    /// upstream is refused, if its id is known. Returns the messages that have to be sent to the upstream.
     fn not_read(&self, unread: UnreadMessage, origin: Origin, trouble: FaultCause) -> Vec<Vec<u8>> {
         let id = match (unread, origin) {
             (UnreadMessage::Asking(None), _) => return Vec::new(),

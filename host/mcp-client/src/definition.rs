@@ -173,8 +173,8 @@ pub(crate) struct CheckedDefinition {
 }
 
 impl CheckedDefinition {
-    /// A text that identifies the server: its program with the arguments, or its URL. The text contains the names of
-    /// environment variables and headers, but not their values, which may be secrets.
+    /// A text that identifies the server: its program with the arguments and the working directory, or its URL. The
+    /// text contains the names of environment variables and headers, but not their values, which may be secrets.
     pub(crate) fn identity(&self) -> String {
         match &self.target {
             Target::Command(Command { program, args, env, cwd, confine: _ }) => {

@@ -21,7 +21,7 @@ pub struct Fault {
 pub enum FaultCause {
     /// The upstream could not be started or reached.
     NotRunning(Box<str>),
-    /// The upstream demands a token, and there is none. The text says why, and what to do.
+    /// The upstream demands a token, and there is none that it accepts. The text says why.
     Login(Box<str>),
     /// The upstream could not be started or reached before, and no new attempt is made yet.
     Connecting {

@@ -15,7 +15,8 @@ use crate::peer::Peer;
 use crate::text;
 use crate::wire::{Channel, Era, PendingRequest, Wire};
 
-/// Time to wait for an answer to `server/discover` before the legacy handshake is tried, too.
+/// Time to wait for an answer to `server/discover` before the legacy handshake is tried, too. If `server/discover` then
+/// succeeds, the answer to `initialize` is awaited for as long again.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// The longest texts of an upstream about itself, in characters.
@@ -167,7 +168,7 @@ fn judge(done: RequestEnd) -> Result<DiscoverResult, FaultCause> {
                 FaultCause::from(ConnectFailure::Refused(error)).to_string(),
             ));
         }
-        // The legacy protocol would fail for the same reason.
+        // On this channel, the legacy protocol would fail for the same reason.
         RequestEnd::Trouble(
             trouble @ (FaultCause::NotRunning(_)
             | FaultCause::Login(_)

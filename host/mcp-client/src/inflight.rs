@@ -178,7 +178,7 @@ impl InFlight {
     ///
     /// # Errors
     ///
-    /// The upstream gave no answer.
+    /// The upstream gave no answer, or the refusal of a question could not be sent.
     pub async fn outcome(mut self) -> Result<RequestOutcome, Fault> {
         loop {
             match self.next().await {
@@ -206,7 +206,8 @@ impl InFlight {
         self.token = take_progress_token(&mut params.clone());
     }
 
-    /// Answers a question of the upstream. If the question was withdrawn, the answer is dropped.
+    /// Answers a question of the upstream. The answer is dropped if the question was withdrawn or the request has
+    /// ended.
     ///
     /// # Errors
     ///
@@ -231,7 +232,7 @@ impl InFlight {
             && calls_a_tool
             && (self.refresh || self.upstream.known_listing().is_none())
         {
-            // A failed refresh is ignored: the upstream then refuses the request for its missing headers.
+            // A failed refresh is ignored: if headers are then missing or wrong, the upstream refuses the request.
             let _listed = self.upstream.refresh().await;
             self.refresh = false;
             connection = self.upstream.connection().await?;

@@ -25,7 +25,7 @@ pub const SUBCOMMAND: &str = "become-upstream";
 #[cfg(target_os = "linux")]
 pub(crate) const END_ALL: rustix::process::Signal = rustix::process::Signal::USR1;
 
-/// The prefix of the first argument of a process that becomes the program, not its keeper.
+/// On Linux, the prefix of the argument after [`SUBCOMMAND`], if the process becomes the program and not its keeper.
 const ITSELF: &str = "=";
 
 /// Separates the parent's process id from the confinement of the program, which is JSON.
@@ -292,7 +292,8 @@ mod linux {
         children.collect()
     }
 
-    /// Ends this process with the signal or the exit status of the program.
+    /// Ends this process: with the signal or the exit status of the program, or with status 0 if the host demanded the
+    /// end.
     fn leave(reason: &Reason) -> ! {
         let Reason::Ended(status) = reason else { std::process::exit(0) };
         if let Some(signal) = status.terminating_signal() {

@@ -7,8 +7,8 @@
 //!
 //! An upstream is not trusted. Its messages, lists and pages are bounded. Its names and descriptions are sanitised. Its
 //! questions reach only the session whose request they belong to. It cannot stall another upstream. Its connection ends
-//! when the last clone of its [`Upstream`] is dropped. This crate checks neither the effects of an upstream's tools nor
-//! the address in its URL.
+//! at the latest when all clones of its [`Upstream`], its requests and its [`ResourceSubscription`]s are dropped. This
+//! crate checks neither the effects of an upstream's tools nor the address in its URL.
 //!
 //! With [`ClientSettings::launcher`] on Linux, and always on Windows, the child process ends with the host, even if the
 //! host is killed. All processes that the child started end too, even those that left its process group or session.

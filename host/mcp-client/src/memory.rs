@@ -43,7 +43,7 @@ impl Memory {
     }
 }
 
-/// The memory of one upstream. It is bound to the upstream's name and to its program or URL.
+/// The memory of one upstream. It is bound to the upstream's name and to [`CheckedDefinition::identity`].
 #[derive(Clone)]
 pub(crate) struct UpstreamMemory {
     records: Arc<Records>,

@@ -87,7 +87,7 @@ pub(crate) enum Message {
 /// A message that was not read.
 #[derive(Debug, PartialEq)]
 pub(crate) enum UnreadMessage {
-    /// A request or a notification of the other side. A request has its id, unless the id is too long.
+    /// A request or a notification of the other side. A request has its id, if the id is known.
     Asking(Option<Value>),
     /// An answer, with the id of its request if the id is known; or something that is not a message.
     Answer(Option<u64>),
@@ -137,7 +137,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, MessageError> {
 /// The members of a list result that hold the entries of the list. The entries are checked one by one later.
 const LISTS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
 
-/// Parses JSON. In a list result, values that are nested too deep become `null`. In any other message, they are an error.
+/// Parses JSON. In a list result, values that are nested too deep become `null`. In any other message, they are an
+/// error.
 fn value(bytes: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(bytes).or_else(|error| {
         if !error.to_string().contains("recursion limit") {

@@ -19,8 +19,8 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// The group of a child that was just started. On Unix, the child is the first process of a process group. `is_kept`:
-    /// whether the child is a keeper.
+    /// The group of a child that was just started. On Unix, the child is the first process of a process group.
+    /// `is_kept`: whether the child is a keeper.
     #[cfg_attr(unix, expect(clippy::unnecessary_wraps, reason = "as on Windows"))]
     pub(crate) fn of(process: &mut tokio::process::Child, is_kept: bool) -> io::Result<Self> {
         #[cfg(not(target_os = "linux"))]

@@ -3,8 +3,8 @@
 /// The depth beyond which arrays and objects are left out. The parser accepts 127.
 const DEPTH: usize = 120;
 
-/// The JSON with `null` in place of each array and object that is nested deeper than [`DEPTH`]. Invalid JSON stays
-/// invalid.
+/// The JSON with `null` in place of each array and object that is nested deeper than [`DEPTH`]. JSON that is invalid
+/// outside of these arrays and objects stays invalid.
 pub(crate) fn pruned(json: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(json.len().min(1024 * 1024));
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);

@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) slot: Mutex<ConnectionSlot>,
     pub(crate) listing: watch::Sender<Option<Arc<Listing>>>,
     /// The end of the time for which the listing counts as current. `None`: it is current until the upstream reports a
-    /// change.
+    /// change, or is connected again.
     fresh_until: Mutex<Option<Instant>>,
     /// Whether the listing was fetched, and not only remembered.
     is_fetched: AtomicBool,
@@ -257,7 +257,7 @@ impl Shared {
         Ok(connection)
     }
 
-    /// Fetches the listing. Concurrent callers share one refresh.
+    /// Fetches the listing. Concurrent callers share a refresh that begins after their calls.
     pub(crate) async fn refresh(self: &Arc<Self>) -> Result<Arc<Listing>, Fault> {
         let before = self.refreshes.load(Ordering::Relaxed);
         let mut last = self.refreshing.lock().await;
@@ -269,7 +269,7 @@ impl Shared {
         }
         let number = self.refreshes.fetch_add(1, Ordering::Relaxed) + 1;
         let fetched = match self.fetch().await {
-            // The connection was lost earlier, which is noticed only when it is used.
+            // The connection may have been lost earlier, which is noticed only when it is used.
             Err(FaultCause::Lost(_)) => self.fetch().await,
             fetched => fetched,
         };

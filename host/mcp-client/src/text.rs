@@ -10,8 +10,8 @@ use portcullis_sanitize::is_deceptive;
 /// does not remove all text after it.
 const MAX_SEQUENCE: usize = 256;
 
-/// The text as a paragraph of at most `max` characters: without escape sequences, control characters,
-/// and characters that hide, reorder or carry text unseen. Line ends and tabs stay.
+/// The text as a paragraph without escape sequences, control characters, and characters that hide, reorder or carry
+/// text unseen. Line feeds and tabs stay. A text of more than `max` characters is cut, and `…` is added.
 pub(crate) fn block(text: &str, max: usize) -> String {
     let mut plain = String::with_capacity(text.len().min(4 * max));
     let mut left = max;

@@ -27,8 +27,8 @@ use crate::wire::Era;
 /// Maximum number of notifications that wait for a receiver. A receiver that is too slow loses the oldest ones.
 const NOTICES: usize = 256;
 
-/// An upstream server. Clones share one connection. When the last clone is dropped, the connection ends, and its
-/// child process with it.
+/// An upstream server. Clones share one connection. When all clones, requests and [`ResourceSubscription`]s of the
+/// upstream are dropped, the connection ends, and its child process with it.
 #[derive(Clone)]
 pub struct Upstream(Arc<Shared>);
 
@@ -113,8 +113,8 @@ impl Upstream {
         ResourceSubscription::new(self.0.clone(), uri)
     }
 
-    /// From now on, a legacy upstream sends log records of this level and above, such as `info`. Modern upstreams are
-    /// told the level with each request.
+    /// From now on, a legacy upstream is asked for log records of this level, such as `info`, and above. Modern
+    /// upstreams are told the level with each request.
     pub fn want_logs(&self, level: &str) {
         self.0.wanted.send_if_modified(|wanted| {
             let is_new = wanted.level.as_deref() != Some(level);
@@ -169,7 +169,7 @@ impl Upstream {
         self.0.known_listing()
     }
 
-    /// Receives each listing that differs from the one before.
+    /// Receives the last listing, and is notified when a listing differs from the one before.
     pub fn changes(&self) -> watch::Receiver<Option<Arc<Listing>>> {
         self.0.listing.subscribe()
     }

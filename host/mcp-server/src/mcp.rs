@@ -65,7 +65,7 @@ impl Server {
         Self { shared, session: Arc::default() }
     }
 
-    /// Refuses `method` if no source offers `feature`. Without this check, rmcp would answer with an empty list.
+    /// Refuses `method` if no source offers `feature`. Without this check, clients would get empty lists.
     async fn require(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
         Box::pin(self.shared.host.catalog()).await;
         if self.shared.host.supports(feature) { Ok(()) } else { Err(not_offered(method)) }

@@ -28,7 +28,8 @@ pub struct Names {
 impl Names {
     /// Gives every item its name. If items of several sources have the same name, the item of the source with the
     /// lowest `rank` keeps the name. The other items get the name of their source and `_` in front of that name.
-    /// Names include the operator's prefixes. An item is hidden if its name is longer than 128 bytes or is already taken.
+    /// Names include the operator's prefixes. An item is hidden if its name is longer than 128 bytes or is already
+    /// taken.
     ///
     /// `rank` gets the index of a source in `all`, and a name. Of sources with equal rank, the first in `all` keeps
     /// the name. Each renamed or hidden item adds a remark to `remarks`, which calls the item a `kind` (`tool` or

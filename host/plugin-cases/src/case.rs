@@ -126,7 +126,7 @@ impl Case {
     }
 
     /// The configuration in which the plugin runs: the grants, settings and limits of the case, and no other plugin.
-    /// The plugin is the only component in `plugins`.
+    /// `plugins`: a folder with the plugin as its only component.
     pub fn config(&self, plugins: &Path) -> Config {
         let mut config = self.config.clone();
         config.host.plugin_dirs = Some(vec![plugins.to_owned()]);

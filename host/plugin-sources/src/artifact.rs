@@ -216,7 +216,7 @@ async fn from_registry(
 ) -> Result<Fetched, SourceError> {
     let mut registry = Registry::at(reference.location.clone(), terms.logins, terms.most)?;
     let artifact = find_manifest(&mut registry, reference).await?;
-    // From here on, everything is requested by digest, so that a moved tag changes nothing.
+    // From here on, all parts of the artifact are requested by digest, so that a moved tag changes nothing.
     let verified = match demanded {
         Some((pattern, config)) => verify(&mut registry, &artifact, pattern, config).await?,
         None => Verified::NotDemanded,

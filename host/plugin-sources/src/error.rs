@@ -59,7 +59,7 @@ pub enum SourceError {
         /// Why it is not followed.
         why: &'static str,
     },
-    /// The registry demands a login.
+    /// The registry demands a login, or does not accept the login that was used.
     #[error(
         "{registry} refuses {what} without a login, or with the login that was used\n  hint: {hint}"
     )]
@@ -137,7 +137,7 @@ pub enum SourceError {
         /// The table's name.
         pattern: String,
     },
-    /// The source is not signed as `portcullis.toml` demands.
+    /// The artifact lacks the signature or the provenance that `portcullis.toml` demands.
     #[error(
         "{artifact} is refused, because it does not meet [plugin-sources.\"{pattern}\"] of portcullis.toml: {cause}"
     )]

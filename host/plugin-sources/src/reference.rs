@@ -104,7 +104,7 @@ impl Location {
         Ok(location)
     }
 
-    /// The address of a path of the registry's API, without the leading `/v2/`.
+    /// The address of a path of the registry's API. `path` is the part after `/v2/`.
     pub(crate) fn url(&self, path: &str) -> Option<Url> {
         let scheme = if self.is_plain { "http" } else { "https" };
         Url::parse(&format!("{scheme}://{}/v2/{path}", self.host)).ok()

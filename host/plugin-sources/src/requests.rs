@@ -1,5 +1,5 @@
-//! HTTP requests for fetching components, bounded in number, size and time. They go to the host that the operator named. A
-//! redirect may lead to another host, if that host has a public address.
+//! HTTP requests for fetching and publishing components, bounded in number, size and time. They go to the host that the
+//! operator named. A redirect, or the address of a token server, may lead to another host that has a public address.
 
 use std::time::Duration;
 
@@ -73,8 +73,8 @@ pub(crate) struct Ask<'a> {
     /// The value of the header `Authorization`. The header is left out if the origin of `url` is not the one that the
     /// operator named, unless `to_realm` is true.
     pub(crate) authorization: Option<HeaderValue>,
-    /// Whether `url` is the token server that the registry named as its realm. The token server gets the authorization, whatever
-    /// its origin is.
+    /// Whether `url` is the token server that the registry named as its realm. The token server gets the authorization,
+    /// whatever its origin is.
     pub(crate) to_realm: bool,
     /// The body and its media type.
     pub(crate) body: Option<(Bytes, &'a str)>,

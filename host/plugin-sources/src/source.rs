@@ -13,7 +13,7 @@ use crate::reference::{self, OCI, OCI_HTTP, Reference, ReferenceError, Version};
 pub enum Source {
     /// A file of this machine.
     File(PathBuf),
-    /// An address, with the digest that the component must have.
+    /// An address, and the digest that the component must have. `None`: any component is accepted.
     Address(Url, Option<Digest>),
     /// An artifact in a registry.
     Registry(Reference),

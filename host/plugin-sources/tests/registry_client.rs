@@ -1,4 +1,4 @@
-//! Tests with a registry on this machine that sends wrong data, stalls, and redirects to other hosts.
+//! Tests of sources: files, and a server on this machine that also sends wrong data and redirects to other hosts.
 
 #![expect(clippy::disallowed_methods, reason = "keys of the tests are files")]
 
@@ -261,7 +261,7 @@ async fn only_a_signature_by_the_key_for_this_artifact_counts() {
     }
 }
 
-/// The causes of an error, as the command line prints them.
+/// An error and its causes, as one text.
 struct SignatureText(SourceError);
 
 impl std::fmt::Display for SignatureText {
@@ -417,7 +417,7 @@ async fn the_lists_of_a_registry_are_bounded() {
     };
     assert_eq!(listed("").await.unwrap(), names(&["org/a", "other"], false));
     assert_eq!(listed("org").await.unwrap(), names(&["org/a"], false));
-    // A list without an end.
+    // Lists with and without an end.
     let page = |count| Reply::new(200, json!({ "repositories": vec!["x"; count] }).to_string());
     let endless = |count| page(count).with("link", "</v2/_catalog?last=x>; rel=\"next\"");
     let single = page(3).with("link", "</v2/_catalog?last=>; rel=\"first\"; title=\"next\"");

@@ -76,7 +76,8 @@ impl Language {
     }
 
     /// Makes a project in a new folder within `parent`, as a whole or not at all. Returns the number of files. If this
-    /// process is killed, the next command removes what this process left, with the journal in `journals`.
+    /// process is killed, the next `portcullis_file_transaction::recover` with the same `journals` completes the
+    /// project or removes the files that are left.
     ///
     /// # Errors
     ///

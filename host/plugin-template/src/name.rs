@@ -8,8 +8,8 @@ const MAX_CHARS: usize = 64;
 /// Names of devices, which cannot be names of files on Windows.
 const DEVICES: &[&str] = &["aux", "con", "nul", "prn"];
 
-/// The name of a project: that of its folder, of its package, and of the plugin. A plugin of the language `rust` has `_`
-/// in place of `-`, as Cargo names its file.
+/// The name of a project: that of its folder, of its package, and of the plugin. A plugin of the language `rust` has
+/// `_` in place of `-`, as Cargo names its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectName(String);
 

@@ -22,8 +22,8 @@ const MAX_TEXT: usize = 64;
 /// A plugin with its capabilities and their targets, or a server with its reach.
 struct Branch<'a> {
     name: &'a str,
-    /// For a plugin: a capability, whether it can change something, and its targets. For a server: whether the server is
-    /// confined, `true`, and the server's reach.
+    /// For a plugin: a capability, whether it can change something, and its targets. For a server: whether the server
+    /// is confined, `true`, and the server's reach.
     leaves: Vec<(&'a str, bool, Vec<String>)>,
 }
 

@@ -178,7 +178,7 @@ fn nothing_on_the_page_can_run_or_load_or_deceive() {
     }
     assert!(page.contains("default-src 'none'"));
     assert!(!include_str!("page.css").contains("url("));
-    // Outside of tags, each `<` begins a tag that this crate wrote.
+    // Each `<` in the body begins a tag that this crate writes.
     let known = [
         "article", "body", "br", "code", "dd", "desc", "details", "dl", "dt", "h1", "h2", "h3",
         "h4", "head", "header", "html", "li", "main", "ol", "p", "path", "pre", "section", "span",

@@ -46,8 +46,8 @@ const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "important-tag",
-        // Tool poisoning attacks use this tag in descriptions of tools. The tag alone does not match: the text in it must
-        // also have one of these phrases.
+        // Tool poisoning attacks use this tag in descriptions of tools. The tag alone does not match: the text in it
+        // must also have one of these phrases.
         r"<important>[^<]*\b(?:before (?:using|calling) (?:this|any)|do not mention|don't mention|the user)\b[^<]*</important>",
     ),
 ];

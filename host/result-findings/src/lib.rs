@@ -18,8 +18,8 @@ use serde_json::Value;
 /// The member of a result's `_meta` that has the findings.
 pub const KEY: &str = "portcullis/findings";
 
-/// Maximum length of a place (a JSON pointer into a result) in bytes, before escaping. A member that does not fit is
-/// left out of the place.
+/// Maximum length of a place (a JSON pointer into a result) in bytes, without the escapes of its last member. A member
+/// that does not fit is left out of the place.
 const MAX_PLACE: usize = 200;
 
 /// What kind of text a rule finds.

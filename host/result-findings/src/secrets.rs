@@ -23,7 +23,8 @@ const FORMS: &[(&str, &str)] = &[
     ),
     (
         "private-key",
-        // The lines between the header and the base64 are those of RFC 1421 and OpenPGP. In JSON, line ends are escaped.
+        // The lines between the header and the base64 are those of RFC 1421 and OpenPGP. In JSON, line ends are
+        // escaped.
         r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr]|[A-Za-z-]+: [^\n\\]{1,200})*[A-Za-z0-9+/=]{40}",
     ),
     ("pypi-token", r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}"),

@@ -1,5 +1,5 @@
-//! The host's own files and folders, such as the configuration, plugins, the audit and stores. No guest can read, change,
-//! create, move or remove them. Confined programs can read those that are not secret.
+//! The host's own files and folders, such as the configuration, plugins, the audit and stores. No guest can read,
+//! change, create, move or remove them. Confined programs can read those that are not secret.
 //!
 //! These files are recognised by device and inode number, and in their parent directory also by name. Because of the
 //! name, a guest can neither create a file that the host does not have yet, nor replace a file of the host.
@@ -131,8 +131,8 @@ struct AllHostFiles {
     above: HashMap<Id, FilesBeneath>,
     /// The paths of all files and folders of the host. Links are resolved as far as the paths exist.
     paths: Vec<PathBuf>,
-    /// The paths of single files, of series and of missing folders. A file at such a path is recognised by its identity,
-    /// under any name.
+    /// The paths of single files, of series and of missing folders. A file at such a path is recognised by its
+    /// identity, under any name.
     files: Vec<PathBuf>,
 }
 

@@ -19,7 +19,8 @@ const MAX_NAME_UNITS: usize = 255;
 ///
 /// # Errors
 ///
-/// The path is relative, is a UNC path, has `..`, or has a name that no file can have: see [`name_fault`].
+/// The path is relative, is a UNC path, names a device or a volume, has `..`, or has a name that no file can have: see
+/// [`name_fault`].
 pub(super) fn normal(text: &str) -> Result<String, Refusal> {
     let is_separator = |letter: char| matches!(letter, '/' | '\\');
     let (rest, is_verbatim) = match text.strip_prefix(r"\\?\") {

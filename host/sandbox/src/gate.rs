@@ -50,9 +50,9 @@ pub trait Ask {
 /// Proof that the gate allowed one ask. Every function with an effect takes a permit by value, and only the gate makes
 /// permits.
 ///
-/// [`Gate::pass`] records an ask before it makes the permit. For a permit of [`Gate::pass_read`], [`Permit::record`]
-/// writes the only record, with the outcome, before the plugin gets the result. If such a permit is dropped unused, its
-/// record says so.
+/// [`Gate::pass`] records an ask before it makes the permit. For a permit of [`Gate::pass_read`], the function that
+/// uses the permit up writes the only record, with the outcome, before the plugin gets the result. If such a permit is
+/// dropped unused, its record says so.
 #[must_use = "a permit is for an effect, which takes it by value"]
 pub struct Permit<A: Ask> {
     /// `None` after the permit was used up.
@@ -226,8 +226,8 @@ pub struct Policy {
     /// Capabilities that the plugin can run without, which are linked even if they are not granted, and then refuse
     /// every ask.
     pub dispensable: Vec<Capability>,
-    /// Whether the plugin is a foreign component. The imports of a foreign component show what it could use and not what
-    /// it needs. So all capabilities are linked, and those that are not granted refuse every ask.
+    /// Whether the plugin is a foreign component. The imports of a foreign component show what it could use and not
+    /// what it needs. So all capabilities are linked, and those that are not granted refuse every ask.
     pub is_foreign: bool,
 }
 
@@ -384,7 +384,7 @@ impl Gate {
     }
 
     /// Records a refusal and logs it for the operator. If a call has very many refusals, the audit only counts the
-    /// later ones. The first counted refusal is logged with a note, and the others are not logged.
+    /// later ones. The first counted refusal is logged with a note, and those after it are not logged.
     fn refuse<A: Ask>(&self, ask: &A, outcome: Option<&str>, reason: Reason) -> Denied {
         let subject = ask.subject();
         let recorded =

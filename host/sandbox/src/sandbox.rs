@@ -233,7 +233,7 @@ impl Plugin {
     /// # Errors
     ///
     /// [`RefusedComponent`]: the component cannot be compiled or instantiated, or its manifest is missing or too large.
-    /// The refusal is remembered, unless the host failed.
+    /// The refusal is remembered, unless the host failed or the time limit `wall-ms` was reached.
     pub async fn examine(&self) -> Result<ComponentInfo, RefusedComponent> {
         let limits = &self.terms.limits;
         if let Some(remembered) = self.sandbox.remembered(&self.digest, limits) {
@@ -334,7 +334,7 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`GuestFailure`]: the guest returned no answer, or a JSON-RPC error.
+    /// [`GuestFailure`]: the guest returned no answer, or a JSON-RPC error, or any error after it was told to stop.
     pub async fn run(&self, gate: Gate, job: Round) -> Result<GuestAnswer, GuestFailure> {
         let Round { work, preopens, context, wall } = job;
         let wait = async {
@@ -389,8 +389,8 @@ impl Plugin {
         answer.map_err(GuestFailure::Protocol)
     }
 
-    /// Starts a task that drops the instance, and prepares another one if none is ready. The answer does not wait for
-    /// the task.
+    /// Starts a task that drops the instance, and prepares another one if none is ready and there is room for it. The
+    /// answer does not wait for the task.
     fn clean_up(&self, remains: impl Send + 'static, maker: InstanceMaker) {
         let (next, sandbox) = (self.next.clone(), self.sandbox.clone());
         tokio::spawn(async move {

@@ -12,7 +12,7 @@
 //! - in each of the first three forms, broken into lines or in UTF-16.
 //!
 //! A [`Scrub`] does not find a secret that was encoded in another way or twice, compressed, encrypted, reversed, or
-//! interrupted by other text.
+//! interrupted by other text. It does not search for a hexadecimal or base64 form that has fewer than eight bytes.
 //!
 //! The work is linear in the length of the text: for each way to decode the text (module `decode`), an automaton (Aho
 //! and Corasick, 1975) reads the decoded bytes once.
@@ -86,9 +86,9 @@ impl Scrub {
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// A [`Stream`] holds back at least this many bytes, whether they look like a secret or not. The number depends only
-    /// on the length of the longest secret. So the delay with which bytes are passed on usually does not show how many of
-    /// them match the beginning of a secret.
+    /// A [`Stream`] holds back at least this many bytes, whether they look like a secret or not. The number depends
+    /// only on the length of the longest secret. So the delay with which bytes are passed on usually does not show how
+    /// many of them match the beginning of a secret.
     fn kept_back(&self) -> usize {
         (self.longest * ESCAPE_BYTES).saturating_sub(1)
     }

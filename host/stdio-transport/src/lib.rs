@@ -46,7 +46,8 @@ enum Refusal {
 /// The signals that end a connection.
 #[derive(Debug, Clone, Default)]
 pub struct EndSignals {
-    /// Cancelled when the input has ended. Another task can cancel this token to stop reading.
+    /// Cancelled when the input has ended or cannot be read, or when the output is closed. Another task can cancel this
+    /// token to stop reading.
     pub input: CancellationToken,
     /// Cancelled when the output is closed.
     pub output: CancellationToken,

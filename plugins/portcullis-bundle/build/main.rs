@@ -1,5 +1,5 @@
 //! Builds every bundled plugin to WebAssembly, so that the host is one self-contained binary. Also collects
-//! the defaults, scripts and project marks of the plugin families.
+//! the defaults, the scripts and the contents of `family.toml` of the plugin families.
 
 mod commands;
 mod families;

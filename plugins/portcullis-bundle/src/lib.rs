@@ -1,5 +1,5 @@
-//! The bundled plugins as WebAssembly components, with the defaults, scripts and project marks of their
-//! families. The host embeds all of them.
+//! The bundled plugins as WebAssembly components, with the defaults, the scripts and the further properties of
+//! their families. The host embeds all of them.
 //!
 //! A family is a folder `plugins/FAMILY`:
 //!

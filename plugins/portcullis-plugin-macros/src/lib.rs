@@ -11,7 +11,8 @@ use proc_macro::TokenStream;
 ///
 /// Derives deserialization and a JSON Schema. The doc comment of the struct becomes the description of the
 /// tool or prompt. The doc comments of the fields become the descriptions of the arguments. Names are `camelCase` in
-/// JSON; unknown arguments are refused. The attributes of `serde` and `schemars` keep their meaning.
+/// JSON; unknown arguments are refused. The attributes of `serde` and `schemars` keep their meaning, but
+/// `#[serde(flatten)]` is refused.
 ///
 /// `#[path(KIND, ACCESS)]` on a field declares that the argument is a path, which the host checks
 /// and opens for the call:
@@ -20,12 +21,12 @@ use proc_macro::TokenStream;
 ///   `directory`;
 /// - `ACCESS` is `read`, `write` or `create` (the path may be missing);
 /// - `when = "field"` limits the declaration to calls in which that `bool` argument is true;
-/// - `nearest = ["package.json", ".."]` opens the nearest directory at or above the path that has an entry
-///   with one of these names. If there is no such directory, it opens the path itself or, if the path is a file,
-///   the file's directory.
+/// - `nearest = ["package.json", "src"]`, for a `directory`, opens the nearest directory at or above the path that
+///   has an entry with one of these names. If there is no such directory, it opens the path itself or, if the path
+///   is a file, the file's directory.
 ///
-/// The field is a `String` or a `PathBuf`, or an `Option` or a `Vec` of these. If several attributes of a field
-/// apply, the widest access counts.
+/// The field is a `String`, a `PathBuf`, a `Vec` of one of these, or an `Option` of any of them. If several attributes
+/// of a field apply, the widest access counts.
 #[proc_macro_attribute]
 pub fn arguments(options: TokenStream, item: TokenStream) -> TokenStream {
     answer(arguments::arguments(options.into(), item.into()))
@@ -44,7 +45,7 @@ pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// ```text
 /// plugin! {
-///     name: "weather",                      // required, with `tools`, `prompts`, `resources` or `views`
+///     name: "weather",                      // required, as is one of `tools`, `prompts`, `resources`, `views`
 ///     tools: [Forecast, Stations],          // types that implement `Tool`
 ///     prompts: [Greeting],                  // types that implement `Prompt`
 ///     resources: Maps,                      // a type that implements `Resources`

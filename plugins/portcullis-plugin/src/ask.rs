@@ -1,4 +1,5 @@
-//! Questions to the user, to the client and to the client's model: forms, consent, sampling, roots.
+//! Questions to the user, to the client and to the client's model: forms, visits of pages, consent, sampling, roots
+//! and others.
 
 use crate::{
     bindings::portcullis::plugin::types::{

@@ -222,7 +222,7 @@ pub struct Response {
     pub status: u16,
     /// The headers, in the order received.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The whole body.
+    /// The whole body; empty after [`Request::send_to`] and [`Request::send_watched`].
     pub body: Vec<u8>,
 }
 

@@ -44,7 +44,7 @@ pub trait Plugin {
     const PROMPTS: &'static [PromptEntry];
     /// The resources.
     type Resources: Resources;
-    /// The views for tools of all plugins.
+    /// The views for tools of the catalog.
     type Views: Views;
     /// The background jobs.
     type Jobs: Jobs;

@@ -52,8 +52,8 @@ impl Command {
         self
     }
 
-    /// Sets the working directory: a directory that an argument of the call names, or one inside
-    /// it. The command may write there if the call may.
+    /// Sets the working directory: a directory that an argument or a grant opens to the call, or one
+    /// inside it. The command may write there if the call may.
     pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
         self.directory = Some(directory.as_ref().display().to_string());
         self

@@ -43,7 +43,8 @@ pub trait Prompt: Arguments {
     /// The messages of the prompt.
     fn get(self, request: &Request<'_>) -> Result<Messages, Failure>;
 
-    /// Values for an argument, the best first. `context` has the arguments already filled in.
+    /// Values for an argument, the best first. `context` has the names and values of the arguments that are already
+    /// filled in.
     fn complete(
         _request: &Request<'_>,
         _argument: &str,

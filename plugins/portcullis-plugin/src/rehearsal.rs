@@ -193,7 +193,7 @@ impl Rehearsal {
         self
     }
 
-    /// This URL has this page; URLs without a page are denied.
+    /// This URL has this page. Requests to URLs without a page or a [`server`](Self::server) are denied.
     #[cfg(feature = "http")]
     pub fn page(self, url: &str, status: u16, body: impl Into<Vec<u8>>) -> Self {
         let page = Page::new(status, body);

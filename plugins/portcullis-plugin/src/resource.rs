@@ -60,8 +60,8 @@ pub trait Resources {
         Ok(None)
     }
 
-    /// Values for a variable of a template, the best first. `context` has the variables already
-    /// filled in.
+    /// Values for a variable of a template, the best first. `context` has the names and values of the
+    /// variables that are already filled in.
     fn complete(
         _request: &Request<'_>,
         _template: &str,

@@ -46,7 +46,7 @@ pub trait Tool: Arguments {
     }
 }
 
-/// The arguments of a tool. Implemented by [`#[arguments]`](crate::arguments).
+/// The arguments of a tool or a prompt. Implemented by [`#[arguments]`](crate::arguments).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a tool",
     note = "write `#[arguments]` before the struct"

@@ -1,11 +1,11 @@
 //! Calls of tools of other plugins and upstream servers, for plugins that combine tools.
 //!
-//! A plugin that wants [`tools`](crate::Want::tools) and has the grant [begins](begin) a run, [starts](start)
-//! calls and waits for [the next](next) call to end.
+//! A plugin needs the want [`tools`](crate::Want::tools) and a grant for it. The plugin [begins](begin) a run,
+//! [starts](start) calls and waits for [the next](next) call to end.
 //!
 //! If a call has a question to the client, the host runs the plugin again as soon as there is an answer. In
 //! this next round, the plugin has to make the same calls in the same order. A call that ended in an earlier round
-//! is not made again: the host returns the outcome in its journal. So calls must not depend on the clock or on
+//! is not made again: the host returns the outcome from its journal. So calls must not depend on the clock or on
 //! random numbers; use the time and the seed of the [`Beginning`].
 
 use crate::bindings::portcullis::plugin::tool_calls as wit;

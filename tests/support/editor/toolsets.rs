@@ -1,4 +1,5 @@
-//! More toolsets of the engine's own server: the editor, its logs, Live Coding, and a toolset that runs scripts.
+//! More toolsets of the engine's own server: the editor, its logs, Live Coding, a toolset that runs scripts, and a
+//! toolset of the project.
 //!
 //! Sources, all of Unreal Engine 5.8: EditorAppToolset.h and .cpp, LiveCodingToolset.cpp, the metadata of `LogsToolset`
 //! from a running editor, `save_assets` of `editor_toolset/toolsets/asset.py`, and
@@ -121,7 +122,7 @@ fn capture(arguments: &Value) -> Value {
     }))
 }
 
-/// The matching entries, oldest first. The default category does not exist, so the client must send a category.
+/// The matching entries, oldest first. The default category does not exist, so the client must send an empty category.
 fn log_entries(arguments: &Value) -> Value {
     let (Some(""), Some(pattern)) = (arguments["category"].as_str(), arguments["pattern"].as_str())
     else {

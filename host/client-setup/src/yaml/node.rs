@@ -10,7 +10,8 @@ use crate::text::Unparsable;
 /// Maximum depth of nodes.
 const MAX_DEPTH: usize = 128;
 
-/// One node. Its range ends with its last character that is neither white space nor a comment.
+/// One node. Its range ends with its last character that is neither white space nor a comment, or, if that character is
+/// in a block scalar (`|` or `>`), where the next token or comment begins.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) range: Range<usize>,
@@ -19,7 +20,7 @@ pub(super) struct Node {
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// The text, and whether it is written without quotes.
+    /// The text, and whether it is a plain scalar: neither in quotes nor a block scalar.
     Scalar(String, bool),
     /// The pairs, and whether they are in braces.
     Map(Vec<(Node, Node)>, bool),
@@ -44,12 +45,13 @@ impl Node {
         matches!(&self.kind, Kind::Scalar(text, _) if text == expected)
     }
 
-    /// Whether the node is empty or `null`.
+    /// Whether the node is empty, `~` or `null`.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(text, true) if matches!(text.as_str(), "" | "~" | "null"))
     }
 
-    /// The node as JSON, by YAML's core schema. Numbers with a fraction stay text, because they are only compared.
+    /// The node as JSON. Plain scalars become texts, except `true`, `false`, `null`, `~`, decimal integers and an empty
+    /// scalar. Numbers with a fraction can stay texts, because they are only compared.
     pub(super) fn value(&self) -> Value {
         match &self.kind {
             Kind::Scalar(_, true) if self.is_nothing() => Value::Null,
@@ -99,7 +101,7 @@ fn unparsable(at: &Marker, reason: &str) -> Unparsable {
 
 struct Reader<'a> {
     text: &'a str,
-    /// The offset in bytes of each character.
+    /// The offset in bytes of each character, and of the end of the text.
     offsets: Vec<usize>,
     events: Parser<'a, saphyr_parser::StrInput<'a>>,
 }

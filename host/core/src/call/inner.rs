@@ -196,8 +196,8 @@ impl<'a> InnerCallServer<'a> {
         }
     }
 
-    /// Serves the plugin's requests until its calls end the round. If the plugin's answer ends the round first, this
-    /// future is dropped, and the calls that still run are dropped with it.
+    /// Serves the plugin's requests until questions or the run's time limit end the round. If the plugin's answer ends
+    /// the round first, this future is dropped, and the calls that still run are dropped with it.
     pub async fn serve(&mut self) -> RoundEnd {
         let mut running = FuturesUnordered::<BoxFuture<'a, Finished>>::new();
         loop {

@@ -64,8 +64,8 @@ pub(super) struct OuterCall<'a> {
     pub most: u32,
     /// The number of progress notifications about inner calls that this round of the run has sent.
     pub steps: &'a AtomicU64,
-    /// The audit trail that keeps the program that the plugin executes, such as a model's script. `None`: programs are
-    /// not kept, because the grant does not say so.
+    /// The audit trail that keeps the program that the plugin executes, such as a model's script. `None`: the grant
+    /// does not say that programs are kept.
     pub keeps: Option<&'a Trail>,
 }
 
@@ -182,8 +182,8 @@ fn end_of(source: Source<'_>, answer: SourceAnswer) -> CallEnd {
     }
 }
 
-/// The first round of a call. The called plugin sees the protocol, the principal, `_meta` and the features of the run, and
-/// nothing else of the run's context.
+/// The first round of a call. The called plugin sees the protocol, the principal, `_meta` and the features of the run,
+/// and nothing else of the run's context.
 fn first_round(run: &CallContext) -> InnerRound {
     let CallContext { protocol, principal, meta, features, .. } = run.clone();
     let context = CallContext { protocol, principal, meta, features, ..CallContext::default() };

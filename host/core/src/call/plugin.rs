@@ -313,7 +313,7 @@ pub fn record_withheld_call(
     }
 }
 
-/// The limit of a call's time on the clock: the key of the limit, and its value.
+/// A limit of a call's time, on the clock or of the CPU: the key of the limit, and its value.
 #[derive(Clone, Copy)]
 struct TimeLimit {
     key: &'static str,

@@ -21,7 +21,7 @@ pub fn probe() -> Object {
 ///
 /// # Errors
 ///
-/// The server's JSON-RPC error, or our own.
+/// The server's JSON-RPC error, another failure of the call, or [`CallFailure::Unknown`].
 pub fn answer(
     name: &str,
     served: Result<SourceAnswer, CallFailure>,

@@ -10,7 +10,8 @@ use super::{Config, PluginConfig, mends};
 use crate::families::SCRIPTS;
 
 impl Config {
-    /// Checks names, paths, and keys that depend on each other.
+    /// Checks names, paths, and keys that depend on each other. Replaces `~` at the beginning of a path by the user's
+    /// home directory.
     ///
     /// # Errors
     ///
@@ -105,7 +106,7 @@ impl Config {
         Ok(())
     }
 
-    /// The paths that must be absolute, each with its key.
+    /// The paths that must be absolute, except those of plugin sources. Each path has its key.
     fn paths(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
         let host = &mut self.host;
         let lists = (self.roots.iter_mut().map(|path| ("roots", path)))

@@ -22,8 +22,8 @@ pub struct Edit {
     pub before: String,
     /// The text after.
     pub after: String,
-    /// Whether the plugin is bundled and the text has no section of it yet. The plugin's defaults are then written
-    /// out, because a section replaces the defaults.
+    /// Whether the plugin's defaults are written out, because the plugin is bundled, the text before has no section of
+    /// it, and a section replaces the defaults.
     pub from_defaults: bool,
     /// The values that are added to grants.
     pub added: Vec<(Capability, String)>,
@@ -49,7 +49,7 @@ pub enum EditError {
     /// The configuration would be invalid after the edit.
     #[error("the configuration would be invalid after the edit, so it is not changed")]
     After(#[source] Box<ConfigError>),
-    /// A part of the path to the plugin's grants is not a table.
+    /// A part of the path to the plugin's grants or settings is not a table.
     #[error("`plugins.{plugin}.grants` cannot be edited: write it as tables")]
     NoTable {
         /// The plugin.

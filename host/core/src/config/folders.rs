@@ -21,7 +21,7 @@ pub struct Folders {
     pub logins: PathBuf,
     /// The folder of caches, which may be deleted at any time.
     pub cache: PathBuf,
-    /// The file of the key that seals files in the cache folder. The key is never in the cache folder itself.
+    /// The file of the key that seals files in the cache folder. By default, the key is not in the cache folder itself.
     pub key: PathBuf,
 }
 

@@ -16,7 +16,8 @@ pub fn parse_as<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, Confi
     toml::from_str(text).map_err(|error| explain::types(&schema::schema_of::<T>(), text, &error))
 }
 
-/// An error about the key of `text` to which `keys` lead, with the place of the key.
+/// An error about the key of `text` to which `keys` lead, with the place of the key. If the text does not have the key,
+/// with the place of the innermost table that leads to it, if there is one.
 pub fn error_at(text: &str, keys: &[&str], reason: String) -> ConfigError {
     let error = ConfigError::key(keys.join("."), Fault::Value(reason));
     ConfigError { place: explain::place_of_key(text, keys), ..error }

@@ -51,8 +51,8 @@ pub struct Position {
     pub argument: Option<&'static str>,
     /// Whether it can be left out.
     pub is_optional: bool,
-    /// The arguments of the tool that are set instead of `argument` if the value is `/dev/null`, which stands for a
-    /// file that does not exist. Empty: `/dev/null` is a value like any other.
+    /// The arguments of the tool that are set instead of `argument` if the value is `/dev/null` (or `nul` on Windows),
+    /// which stands for a file that does not exist. Empty: such a value is like any other.
     pub no_file: &'static [(&'static str, Fixed)],
 }
 

@@ -10,8 +10,9 @@ use tokio::time::Instant;
 
 use crate::plugins::{Loader, Plugins};
 
-/// How long `initialize` and lists wait for plugins, counted from the start of loading. Plugins with cached compiled
-/// code take less time. Others may take a minute to compile.
+/// How long lists wait for plugins, counted from the start of loading, and how long the answer to `initialize` waits
+/// for all sources if no upstream server is new. Plugins with cached compiled code take less time. Others may take a
+/// minute to compile.
 pub(super) const LIST_WAIT: Duration = Duration::from_millis(500);
 
 /// Starts a loader of plugins.

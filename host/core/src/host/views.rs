@@ -114,8 +114,8 @@ impl Host {
     }
 }
 
-/// Adds a declared view to a tool that has no view of its own. Returns `false` if neither models nor views may call the
-/// tool, so that it is not listed.
+/// Adds a declared view to a tool that has no view of its own. Returns `false` for such a tool if neither models nor
+/// views may call it, so that it is not listed.
 fn add_view(tool: &mut Value, tool_view: &ToolView) -> bool {
     if view_of(tool).is_some() {
         return true;

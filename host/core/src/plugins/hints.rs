@@ -16,17 +16,17 @@ struct ToolEffects {
     /// The tool declares that it changes something. Even with `trusted-hints`, such a tool cannot claim that it only
     /// reads.
     declared: Option<&'static str>,
-    /// The plugin's grants allow changes.
+    /// The plugin's grants allow changes other than those to paths in the arguments.
     granted: Option<&'static str>,
     /// The plugin's grants allow access to more than files of this machine.
     reaches: Option<&'static str>,
 }
 
 /// Corrects the hints of a plugin's tools. A hint that claims less than the tool can do is replaced, and `remarks`
-/// says so. A hint that claims more stays. A tool that can change nothing and has no hint gets the hint that it only
-/// reads. A cache does not count as a change.
+/// says so. A hint that claims more stays. A missing hint is added: a tool that can change nothing only reads, and a
+/// tool that can access no more than files of this machine has no open world. A cache does not count as a change.
 ///
-/// `trusted` names the tools whose own hints the operator trusts.
+/// `trusted` names the tools whose own hints the operator trusts. No hint is added to them.
 pub(super) fn correct(
     plugin: &str,
     tools: &mut [PluginTool],
@@ -118,7 +118,7 @@ fn effects_of(tool: &PluginTool, policy: &Policy) -> ToolEffects {
     ToolEffects { declared, granted: changes(grants, wants), reaches: reaches(grants, wants) }
 }
 
-/// The grant by which a plugin could change something, if there is one.
+/// The grant by which a plugin could change something other than the paths in the arguments, if there is one.
 fn changes(grants: &Grants, wants: &Grants) -> Option<&'static str> {
     if let (Some(granted), Some(wanted)) = (&grants.files, &wants.files) {
         let all = [granted, wanted];

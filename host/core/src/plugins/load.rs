@@ -391,7 +391,7 @@ pub(super) fn candidates(
     for folder in folders_of(config, folders) {
         match components(folder) {
             Ok(paths) => found.extend(paths.into_iter().map(Candidate::in_file)),
-            // The default folder may not exist.
+            // The default folder need not exist.
             Err(error)
                 if error.kind() == std::io::ErrorKind::NotFound
                     && config.host.plugin_dirs.is_none() => {}

@@ -1,6 +1,6 @@
-//! Stand-ins for servers that people use at work, with much data. Each module names the existing server that it
-//! follows. For the linter, `tests/turns.rs` names the server. The data are computed from numbers, so that they are
-//! always the same.
+//! Stand-ins for servers that people use at work, with much data. Each module except `linter` names the existing server
+//! that it follows. `tests/turns.rs` names the server that `linter` follows. The data are computed from numbers, so
+//! that they are always the same.
 
 mod commits;
 mod files;

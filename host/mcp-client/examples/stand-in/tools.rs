@@ -120,7 +120,7 @@ impl Server {
         }
     }
 
-    /// A tool that asks the client for a name, in the way of the client's era.
+    /// A tool that asks the client a question, in the way of the client's era.
     async fn ask_tool(&self, call: &Call) -> Result<Value, Value> {
         let method = call.params["arguments"]["method"].as_str().unwrap_or("elicitation/create");
         let asked = call.params["arguments"].get("params").cloned();

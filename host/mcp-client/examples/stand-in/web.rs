@@ -176,7 +176,8 @@ impl Web {
         answer(400, &json!({"jsonrpc": "2.0", "id": null, "error": error}))
     }
 
-    /// The response to a request: JSON if the first message is the answer, otherwise events.
+    /// The response to a request: events if the option `events` is set or the first message is not the answer,
+    /// otherwise JSON.
     async fn reply(
         self: Arc<Self>,
         mut messages: mpsc::UnboundedReceiver<Value>,

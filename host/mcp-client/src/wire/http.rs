@@ -26,7 +26,8 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// Maximum length of a session id, in bytes.
 const SESSION_BYTES: usize = 1024;
 
-/// How long to wait before a stream is opened again if the server names no time, and the longest wait after failures.
+/// How long to wait before a stream is opened again if the server names no time, and up to what time failures lengthen
+/// the wait.
 const RETRY: Duration = Duration::from_secs(1);
 const MAX_RETRY: Duration = Duration::from_secs(30);
 
@@ -237,7 +238,8 @@ impl Shared {
         self.requests.send(request).await
     }
 
-    /// Reads messages of a legacy server that belong to no request, until the server refuses the stream.
+    /// Reads messages of a legacy server that belong to no request, until the server refuses the stream or the
+    /// connection accepts no further request.
     async fn listen(&self) {
         let mut failures = 0;
         let mut last = None;

@@ -46,7 +46,7 @@ pub(crate) struct Requests {
 /// Why there is no response.
 pub(crate) enum Unanswered {
     Http(reqwest::Error),
-    /// The server demands a token, and there is none. The text says why, and what to do.
+    /// The server demands a token, and there is none that it accepts. The text says why.
     Login(Box<str>),
 }
 

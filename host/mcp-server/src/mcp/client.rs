@@ -42,8 +42,8 @@ impl<'a> RequestClient<'a> {
         self.log_level.is_some_and(|minimum| rank(level) >= rank(minimum))
     }
 
-    /// Converts a notification to rmcp's types. `None`: the client does not want the notification, or it is not
-    /// valid MCP.
+    /// Converts a notification to rmcp's types. `None`: the client does not want the notification, the notification is
+    /// not valid MCP, or its progress has not increased.
     fn typed(&self, notification: Notification) -> Option<Typed> {
         let invalid = |error: &serde_json::Error| {
             tracing::debug!("a notification of an upstream server is left out: {error}");
@@ -200,8 +200,8 @@ pub enum NoAnswer {
 }
 
 /// Asks a legacy client one question: an object with `method` and `params`, which is sent as it is. rmcp's own types
-/// would change numbers and drop unknown members. Waits for the answer at most for [`ANSWER_TIME`], and not after `gone`
-/// has completed.
+/// would change numbers and drop unknown members. Waits for the answer at most for [`ANSWER_TIME`], and not after
+/// `gone` has completed.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ pub fn tool_answer(failure: &CallFailure) -> Result<CallToolResult, ErrorData> {
     }
 }
 
-/// The JSON-RPC error for a failure of a request whose result type has no `isError`.
+/// The JSON-RPC error for a failure that does not become a result with `isError`.
 pub fn protocol_error(failure: &CallFailure) -> ErrorData {
     let message = || portcullis_sanitize::line(&failure.to_string(), 1000);
     match failure {

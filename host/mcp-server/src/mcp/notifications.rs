@@ -36,8 +36,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(3);
 const MAX_SUBSCRIPTIONS: usize = 64;
 
 impl Server {
-    /// Sends notifications to a legacy client, until its session ends. Log records that upstream servers send outside of
-    /// a request may concern any session, so they are sent only if there is no other session.
+    /// Sends notifications to a legacy client, until its session ends. Log records that upstream servers send outside
+    /// of a request may concern any session, so they are sent only if there is no other session.
     pub(super) fn notify_session(&self, peer: Peer<RoleServer>, is_only_session: bool) {
         let mut news = self.shared.host.shared_state.listen();
         let mut logs = self.shared.host.logs.subscribe();
@@ -226,7 +226,8 @@ async fn watch_versions(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
     }
 }
 
-/// Reports changes of an upstream server's resource, of which the server notifies the session's own connection.
+/// Reports changes of an upstream server's resource. The server sends notifications of these changes on the session's
+/// own connection.
 async fn watch_upstream(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
     let catalog = host.catalog().await;
     let Some(offer) = catalog.upstream_owner(uri) else { return };

@@ -171,7 +171,7 @@ impl Server {
     }
 
     /// The answer within a bound. If its texts are longer than the bound, the first page replaces them, with a link
-    /// to the second page, and the answer is kept. All other content blocks stay.
+    /// to the second page, and the texts are kept. All other content blocks stay, and structured content is removed.
     pub(super) fn within_bound(
         &self,
         mut result: CallToolResult,

@@ -21,7 +21,7 @@ use super::state_keys::{StateKey, StateKeys};
 pub struct Binding<'a> {
     /// The source: see [`Source::identity`](portcullis_core::source::Source::identity).
     pub source: &'a str,
-    /// The tool, prompt or resource.
+    /// The tool, the prompt or the resource, or the method of a request that has none of these.
     pub name: &'a str,
     /// The caller.
     pub principal: Option<&'a str>,
@@ -103,7 +103,7 @@ impl Seal {
     }
 
     /// The result that passes questions to the client unchanged: those of an upstream server, or the question for
-    /// consent to a call of the server.
+    /// consent to the call of the server's tool.
     ///
     /// # Errors
     ///

@@ -121,7 +121,7 @@ pub(super) fn in_place_of(tools: Vec<Value>, selection: &Selection) -> Vec<Value
     definitions(number).into_iter().chain(tools.into_iter().filter(stays)).collect()
 }
 
-/// A search index of these tools. A source is found by the name that the operator gave it.
+/// A search index of these tools. A tool is also found by the name that the operator gave its source.
 fn index<'a>(visible: &'a Visible, tools: &[&'a Value]) -> Index {
     Index::new(tools.iter().copied().map(|tool| {
         let properties = tool["inputSchema"]["properties"].as_object();

@@ -24,8 +24,8 @@ use super::Server;
 use super::caller::Caller;
 use super::shared::Shared;
 
-/// How long a request for a list waits for the client to name its roots. If the roots come later and change the list, the
-/// client is notified.
+/// How long a request for a list waits for the client to name its roots. If the roots come later and change the list,
+/// the client is notified.
 const ROOTS_WAIT: Duration = Duration::from_millis(500);
 
 impl Shared {
@@ -89,7 +89,7 @@ impl Server {
         let operator = &self.shared.host.roots();
         let has_roots = caller.capabilities.roots.is_some();
         if caller.modern && has_roots && operator.is_empty() {
-            // A modern client can be asked for its roots only in the answer to a call of a tool, so its projects are unknown.
+            // The answer to a list cannot ask a modern client for its roots, so its projects are unknown.
             return Arc::new(Projects::unknown());
         }
         // The lists of modern clients do not depend on earlier requests.
@@ -223,8 +223,8 @@ impl Server {
         });
     }
 
-    /// The projects that decided which tools were last listed to this client. Modern clients may have no session, so all of
-    /// them share one value.
+    /// The projects that decided which tools were last listed to this client. Modern clients may have no session, so
+    /// all of them share one value.
     fn seen(&self, caller: &Caller) -> &Mutex<Option<Arc<Projects>>> {
         if caller.modern { &self.shared.seen } else { &self.session.seen }
     }

@@ -25,7 +25,7 @@ pub struct SourceRequest<'a> {
     pub source: Source<'a>,
     /// The work that the source does.
     pub work: Work,
-    /// The client's name for the tool, prompt or resource.
+    /// The client's name for the tool, prompt or resource, or the method of a request that has none of these.
     pub name: &'a str,
     /// The arguments.
     pub arguments: &'a JsonObject,

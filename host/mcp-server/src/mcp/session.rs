@@ -34,7 +34,7 @@ pub type Watch = AbortOnDropHandle<()>;
 pub struct Session {
     /// The subscriptions of a legacy client, by URI.
     pub subscriptions: Mutex<HashMap<String, Watch>>,
-    /// The changed resources of upstream servers to which this client is subscribed.
+    /// Changes of those resources of upstream servers that this client is subscribed to.
     pub changed: ChangedResources,
     /// Whether the client has sent `initialize`.
     pub is_initialized: AtomicBool,
@@ -44,7 +44,8 @@ pub struct Session {
     pub name: UniqueName,
     /// The caller that sent `initialize`, if the client has roots.
     pub initialized_by: Mutex<Option<Caller>>,
-    /// The projects for which tools were last listed. `None`: the list did not depend on projects.
+    /// The projects for which tools were last listed. `None`: no tools were listed, or the last list did not depend on
+    /// projects.
     pub seen: Mutex<Option<Arc<Projects>>>,
     roots: Mutex<KnownRoots>,
     /// 1 + the rank of the minimum level of log records that the client wants. 0: the client has not set a level.
@@ -120,8 +121,8 @@ impl Drop for CancelOnDrop {
 
 impl Session {
     /// The session's roots. `named`: the client's answer in this call to the question for its roots. Returns `None` if
-    /// the client has to be asked and only the answer to this request can contain the question. If a client that has
-    /// roots does not name them, no path can be opened, and the next request asks again.
+    /// the client has to be asked and only the answer to this request can contain the question. If a client declares
+    /// roots and they stay unknown, no path can be opened, and the next request asks again.
     pub async fn roots(
         &self,
         operator: &Roots,

@@ -130,7 +130,7 @@ impl Shared {
     }
 }
 
-/// Counts a call until it is dropped, even if the call's future panics or is dropped before its end.
+/// Counts a call until this value is dropped, even if the call's future panics or is dropped before its end.
 pub(super) struct CountedCall<'a>(&'a AtomicUsize);
 
 impl<'a> CountedCall<'a> {

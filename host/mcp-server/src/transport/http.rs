@@ -37,7 +37,7 @@ pub fn access_rules(
     make::access_rules(config, profiles, fetch)
 }
 
-/// The settings of the HTTP server, with a page of the host's metrics.
+/// The settings of the HTTP server, with a page of the host's metrics unless metrics have a listener of their own.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub async fn serve_metrics(shared: &Shared, listener: TcpListener) -> io::Result
     serve_without_sessions(shared, listener, settings).await
 }
 
-/// The host is ready once all plugins are loaded.
+/// The host is ready once all plugins are loaded, until it shuts down.
 fn readiness(host: &Arc<Host>) -> Readiness {
     let host = Arc::downgrade(host);
     Readiness::new(move || host.upgrade().is_some_and(|host| host.is_ready()))

@@ -34,7 +34,7 @@ pub enum SettingsError {
     /// Certificate or private key cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// A host, an origin or an address of OAuth is invalid.
+    /// A rule is invalid: an allowed host, an allowed origin, or a setting of OAuth.
     #[error(transparent)]
     Access(#[from] InvalidSettings),
     /// The file of the bearer token cannot be read.

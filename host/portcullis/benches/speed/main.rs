@@ -18,7 +18,7 @@ use server::{Era, Http, Portcullis, Servers, Stdio, manifest_call};
 
 const STARTS: usize = 30;
 const WARM_UP: usize = 500;
-/// The servers take turns of this many calls.
+/// Number of calls of one turn over stdio, if one call is in flight. Over HTTP, a turn has a fifth of them.
 const TURN: usize = 500;
 const TURNS: usize = 10;
 /// Number of calls of one turn, if several calls are in flight.

@@ -1,5 +1,5 @@
-//! Measures programs in code mode: compares the time of a run with the time of a plain call and of the calls in the
-//! run. All calls are of the tool `echo`, which answers at once.
+//! Measures programs in code mode: compares the time of a run with that of plain calls, and the time of a call in a run
+//! with that of a plain call. All calls are of the tool `echo`, which answers at once.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::server::{Era, Portcullis, Stdio, call};
 /// The program of some forty lines: ten calls, 1,000 rows, regular expressions, a class and a generator.
 const FORTY_LINES: &str = include_str!("program.js");
 
-/// Number of calls, one after the other.
+/// Number of calls that one of the programs makes, one after the other.
 const CALLS: u32 = 100;
 
 const ROUNDS: usize = 60;

@@ -77,7 +77,7 @@ impl Report {
         self.rows.push([what, native, own, ratio, goal]);
     }
 
-    /// Prints the table as Markdown.
+    /// Prints the table as Markdown, and the load of the machine.
     pub fn print(&self) {
         let width = |column: usize| {
             self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)

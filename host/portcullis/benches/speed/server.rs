@@ -40,7 +40,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// The same server with a root.
+    /// The same server, with a root if it is started over stdio.
     pub fn with_root(mut self, root: &Path) -> Self {
         self.args.extend(["--root".into(), root.into()]);
         self

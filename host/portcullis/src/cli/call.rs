@@ -130,7 +130,8 @@ impl CommandCall {
     ///
     /// # Errors
     ///
-    /// There is no such tool, or the call is refused.
+    /// There is no such tool, the call failed, or the tool asks a question. If `always_succeeds` is true, a failure of
+    /// the call is only printed.
     pub async fn run(mut self, context: CommandContext) -> anyhow::Result<CommandEnd> {
         if self.printing.trail {
             context.audit.keep_records();
@@ -242,8 +243,9 @@ impl CommandCall {
 
 /// A catalog that has the tool, made with as little work as possible. The first try is the catalog of the bundled
 /// plugins, for which nothing has to be compiled. The second try is a catalog of all plugins, and of the upstream
-/// servers whose lists are remembered. The last try is the complete catalog, for which the other servers are started. A
-/// plugin that may call tools always gets the complete catalog.
+/// servers whose lists are remembered. The last try is the complete catalog, for which the other servers are started.
+/// Commands of families end with the second try. For all other commands, a plugin that may call tools always gets the
+/// complete catalog.
 async fn catalog_with_tool(
     wanted: &WantedTool,
     context: &CommandContext,

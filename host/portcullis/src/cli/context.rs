@@ -27,7 +27,8 @@ pub struct CommandContext {
     pub source: Option<PathBuf>,
     /// Where the configuration file is, or would be. `None`: this context has no file.
     pub config_file: Option<PathBuf>,
-    /// The user's folders for files of the host.
+    /// The folders for files of the host: those that the configuration names, and the user's for the rest. In a context
+    /// for trying a plugin, temporary folders.
     pub folders: Folders,
     /// The operator's roots.
     pub roots: Roots,
@@ -35,8 +36,8 @@ pub struct CommandContext {
     pub audit: Audit,
     /// The folder of compiled code.
     code: PathBuf,
-    /// The host's key. It seals files in the cache folder and compiled code, and the state between two rounds if there is no
-    /// key file.
+    /// The host's key. It seals files in the cache folder and compiled code, and the state between two rounds if there
+    /// is no key file.
     key: SealKey,
 }
 
@@ -216,7 +217,8 @@ impl CommandContext {
         Loader::begin(self.sandbox(), &self.config, &self.folders).await
     }
 
-    /// The catalog that clients see.
+    /// The catalog of all plugins, also those that only the command line may use, and of the upstream servers that
+    /// could be listed.
     pub async fn catalog(&self) -> anyhow::Result<Catalog> {
         let upstreams = self.upstreams()?;
         let starting = report_if_slow("starting servers for the first time", upstreams.settled());

@@ -11,7 +11,7 @@ use super::file_stamps::FileStamps;
 /// Folders without sources, such as those that builds and package managers make.
 const SKIPPED: &[&str] = &[".git", ".venv", "__pycache__", "node_modules", "target", "venv"];
 
-/// Maximum number of files that are watched. A project with more files should name its folder of sources.
+/// Maximum number of files that are watched. Further files of a project are not watched.
 const MAX_FILES: usize = 20_000;
 
 /// The project of a plugin.

@@ -10,7 +10,7 @@ use super::style::green;
 ///
 /// # Errors
 ///
-/// The file cannot be written, or changed after it was read. The file is then unchanged.
+/// The file cannot be written, or another program changed it after it was read: see [`write_edited`].
 pub(super) fn write_config(file: &ConfigFile, after: &str) -> anyhow::Result<String> {
     let lost = write_edited(&file.path, file.text.as_deref(), after)?;
     let path = file.path.display().to_string();

@@ -128,8 +128,8 @@ impl Flags {
     ///
     /// # Errors
     ///
-    /// Options are missing or cannot be used together, the plugin is switched off, the key is not in the
-    /// environment, or the prompt is too long or cannot be read.
+    /// An option is missing, refused or invalid, or needs another one; the plugin is switched off; the key is not in
+    /// the environment; or the prompt is too long or cannot be read.
     pub fn apply(&self, plugin: &mut PluginConfig) -> anyhow::Result<()> {
         if self.api_key.is_some() {
             bail!(

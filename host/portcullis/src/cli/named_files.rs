@@ -25,7 +25,7 @@ impl NamedFiles {
     ///
     /// # Errors
     ///
-    /// A file does not exist, or its folder cannot be opened.
+    /// A file does not exist, its folder cannot be opened or cannot be a root, or its path is not UTF-8.
     pub fn open(
         &self,
         arguments: &mut Map<String, Value>,

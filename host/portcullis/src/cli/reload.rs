@@ -1,4 +1,5 @@
-//! Reloads the configuration and the plugins of a running server: on SIGHUP, and when one of their files changes.
+//! Reloads the configuration and the plugins of a running server: on SIGHUP, when one of their files changes, and when
+//! an approval may release a plugin that is refused or a tool that is held back.
 //!
 //! A configuration that cannot be used changes nothing, and the log says why. Calls in flight end with the
 //! configuration with which they began.

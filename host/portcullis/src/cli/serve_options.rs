@@ -41,7 +41,7 @@ impl Options {
         self.selection.list_all_by_default();
     }
 
-    /// Applies the options to a configuration that was read.
+    /// Applies the options about views to a configuration that was read.
     ///
     /// # Errors
     ///

@@ -170,7 +170,8 @@ fn show(selection: &Selection, is_json: bool) -> anyhow::Result<CommandEnd> {
 }
 
 /// The records, each with its depth. Records of an inner call have depth 1, and follow the record in which the plugin
-/// asked for the call. All other records have depth 0 and keep their order.
+/// asked for the call. If that record is missing, they are placed by their times. All other records have depth 0 and
+/// keep their order.
 fn tree(records: &[Record]) -> Vec<(usize, &Record)> {
     let mut inner: BTreeMap<(&str, &str), Vec<&Record>> = BTreeMap::new();
     for record in records {

@@ -91,7 +91,7 @@ impl Args {
         Ok(end)
     }
 
-    /// Updates one plugin. `false`: another component was fetched, and the plugin was not replaced.
+    /// Updates one plugin. `false`: there is a component to replace the plugin's, and the plugin was not replaced.
     async fn update(
         &self,
         context: &CommandContext,

@@ -57,7 +57,8 @@ impl Args {
     }
 }
 
-/// The name of a server for which none was given: a word from its command or URL, if nothing else has that name.
+/// The name of a server for which none was given: a word from its command or URL. If something else has that name, a
+/// suffix is added.
 fn free_name(server: &[String], context: &CommandContext) -> String {
     let is_taken = |name: &String| {
         let config = &context.config;

@@ -1,5 +1,5 @@
-//! The capabilities: each has a folder here and a line in the table `register!`. The folder `settings` has the interface
-//! `settings`, which is no capability.
+//! The capabilities: each has a folder here and a line in the table `register!`. The folder `settings` has the
+//! interface `settings`, which is no capability.
 
 pub mod actions;
 pub mod cache;
@@ -262,7 +262,7 @@ impl Grants {
     /// The valid wants of a manifest, and the invalid ones.
     ///
     /// A target `$NAME` is the value of the operator's setting NAME: a plugin can want the host that it is configured
-    /// with, without knowing the host.
+    /// with, without knowing the host. If the setting is missing or empty, the want is ignored.
     pub fn wanted(
         wants: &[Want],
         settings: &BTreeMap<String, String>,

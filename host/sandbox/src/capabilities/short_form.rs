@@ -22,7 +22,7 @@ pub(super) trait ShortForms: Sized {
     /// The forms that the command line takes. The first one is an example that can be typed.
     const FORMS: &'static [Form];
 
-    /// The value that the name of the capability stands for, without `=`.
+    /// The value that the name of the capability alone, without `=`, stands for. `None`: it stands for no value.
     const BARE: Option<&'static str> = None;
 
     /// Whether a grant has one value only, so that another value replaces it.
@@ -219,7 +219,8 @@ impl ShortForm {
     }
 }
 
-/// The value that stands for all wants of the plugin.
+/// The word that stands for the plugin's wants: alone, for all of them; after `CAPABILITY=`, for those of the
+/// capability.
 const WANTED: &str = "wanted";
 
 /// The short forms of one capability.

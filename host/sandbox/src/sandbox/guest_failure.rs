@@ -1,4 +1,4 @@
-//! Why a guest returned no answer.
+//! Why the work of a guest failed.
 
 use portcullis_engine::LimitHit;
 
@@ -8,7 +8,7 @@ use crate::bindings::types::{ContentBody, Error as ProtocolError};
 /// The limit of wall-clock time, by its name in `portcullis.toml`.
 pub(super) const WALL_LIMIT: &str = "wall-ms";
 
-/// Why a guest returned no answer.
+/// Why the work of a guest failed.
 #[derive(Debug)]
 pub enum GuestFailure {
     /// A time limit was reached: its name in `portcullis.toml`.
@@ -38,7 +38,8 @@ impl GuestFailure {
         }
     }
 
-    /// Converts a failure that occurred while a component's manifest was read to the refusal of the component.
+    /// The refusal of a component, for a failure that occurred while the component was compiled or its manifest was
+    /// read.
     pub(super) fn into_refusal(self) -> RefusedComponent {
         RefusedComponent(match self {
             Self::Unusable(why) => format!("not a runnable component: {why}"),

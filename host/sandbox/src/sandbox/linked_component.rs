@@ -129,7 +129,7 @@ impl LinkedComponent {
     /// # Errors
     ///
     /// The outer error: the guest fails, or does not export the interface. The inner error: the guest answers with an
-    /// error.
+    /// error, or the arguments do not fit the types of a function of a foreign component.
     pub async fn work(
         &self,
         store: &mut Store<InstanceState>,

@@ -1,5 +1,5 @@
-//! Sockets for foreign components, which are linked and refuse everything: the runtimes of many languages import sockets
-//! even if the program does not use any.
+//! Sockets for foreign components, which are linked and refuse everything: the runtimes of many languages import
+//! sockets even if the program does not use any.
 
 use wasmtime::Result;
 use wasmtime::component::Linker;

@@ -1,4 +1,4 @@
-//! Packs the project's own guides, and lists the packs to embed: `plugins/ui5/resources/documentation`.
+//! Packs the project's own guides, and embeds this pack and those in `plugins/ui5/resources/documentation`.
 
 #[allow(dead_code, unused_qualifications, reason = "the build uses a part of the plugin's module")]
 #[path = "src/markdown.rs"]

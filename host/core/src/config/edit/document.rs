@@ -35,7 +35,7 @@ pub(super) fn change(
     Some(())
 }
 
-/// Writes the header of a table, even if the table has no keys of its own.
+/// Writes the header of a table that is missing or empty, so that the text has the table.
 pub(super) fn keep_header(document: &mut DocumentMut, path: &[&str]) -> Option<()> {
     let (is_new, is_first) = (!has(document, path), document.iter().next().is_none());
     if let Item::Table(table) = table_at(document, path)?

@@ -1,4 +1,4 @@
-//! The fetch server (`src/fetch` of `modelcontextprotocol/servers`): a page in pieces of 5,000 characters.
+//! The fetch server (`src/fetch` of `modelcontextprotocol/servers`): a page in pieces, by default of 5,000 characters.
 
 use serde_json::{Value, json};
 

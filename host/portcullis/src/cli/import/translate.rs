@@ -1,7 +1,8 @@
 //! Translates the entry of one server from the keys of MCP clients into those of `[upstreams.NAME]`.
 //!
-//! The keys are those of the clients' documentation, which `host/client-setup/src/clients.rs` names: `command`,
-//! `args`, `env`, `cwd`, `url` (Gemini CLI: `httpUrl`, Windsurf: `serverUrl`, goose: `uri`), `headers`, `type`.
+//! The keys are those of the clients' documentation, which `host/client-setup/src/clients.rs` names: `command` (goose:
+//! `cmd`), `args`, `env` (goose: `envs`), `cwd`, `url` (Gemini CLI: `httpUrl`, Windsurf: `serverUrl`, goose: `uri`),
+//! `headers` (Codex: `http_headers`), `type` or `transport`, and `disabled` or `enabled`.
 
 use std::path::Path;
 
@@ -30,8 +31,8 @@ const SECRET_WORDS: [&str; 8] =
 const TOKEN_PREFIXES: [&str; 8] =
     ["sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "Bearer "];
 
-/// Translates an entry. An entry is translated as a whole, or not at all: a server that lacks a variable would fail in
-/// a way that is hard to understand.
+/// Translates an entry. Unknown keys are left out, with a remark. A value of a known key that cannot be translated is
+/// an error, because a server without a value that it needs would fail in a way that is hard to understand.
 ///
 /// # Errors
 ///

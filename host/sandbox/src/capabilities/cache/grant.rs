@@ -98,8 +98,8 @@ impl Ask for CacheAsk {
         grants.cache.as_ref()
     }
 
-    /// Refuses a value that, with its key, is larger than the whole cache. The cache itself removes values to keep to its
-    /// size.
+    /// Refuses a value that, with its key, is larger than the whole cache. The cache itself removes values to keep to
+    /// its size.
     fn is_within(&self, grant: &CacheGrant) -> bool {
         self.bytes <= grant.bytes.get()
     }

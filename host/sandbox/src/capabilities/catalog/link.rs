@@ -13,7 +13,7 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
 }
 
 impl InstanceState {
-    /// The tools, or none if the gate refuses.
+    /// The tools. There are none if the gate refuses, or if the call has no shared state.
     fn visible_tools(&self) -> Vec<Entry> {
         let Some(shared) = &self.call.shared else { return Vec::new() };
         match self.gate.pass(CatalogAsk::Tools) {

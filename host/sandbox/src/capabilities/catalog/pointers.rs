@@ -17,7 +17,8 @@ const MAX_ITEMS: usize = 1000;
 
 /// Whether the path leads to a value. Each pointer after the first is followed from the items of the list to which
 /// the previous pointer leads. Members of an object are items `{"key": …, "value": …}`. [`Finding::Unknown`]: the
-/// path is invalid, leads through an empty list or object, or has to look at too many items.
+/// path is empty, has too many pointers or one that is too long, leads through an empty list or object, or has to look
+/// at too many items.
 pub fn find(data: &Value, path: &[String]) -> Finding {
     if path.is_empty()
         || path.len() > MAX_POINTERS

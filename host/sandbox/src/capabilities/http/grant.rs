@@ -272,8 +272,8 @@ impl HttpGrant {
         self.rules.iter().chain(&self.named_by_call).any(|rule| rule.has(request))
     }
 
-    /// Whether the operator wrote the name of this very host: in a rule, or in `arguments` if the current call names the
-    /// host. If so, a host that is an IP address need not be public, and `localhost` may have a loopback address.
+    /// Whether the operator wrote the name of this very host: in a rule, or in `arguments` if the current call names
+    /// the host. If so, a host that is an IP address need not be public, and `localhost` may have a loopback address.
     fn names_host(&self, host: &str) -> bool {
         let has_host = |rule: &HttpRule| rule.hosts.iter().any(|origin| origin.host() == host);
         self.rules.iter().any(has_host)

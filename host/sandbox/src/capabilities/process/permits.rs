@@ -1,5 +1,5 @@
-//! A call of each effect of `process`, one call a line. `tests/permits.rs` checks that these calls compile, and that they
-//! do not compile without their own permit or if a permit is used twice.
+//! A call of each effect of `process`, one call a line. `tests/permits.rs` checks that these calls compile, and that
+//! they do not compile without their own permit or if a permit is used twice.
 
 use portcullis_sandbox::capabilities::process::{ProcessAsk, effect};
 

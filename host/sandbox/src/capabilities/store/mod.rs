@@ -1,6 +1,6 @@
 //! The capability `store`: small durable state of one plugin, with one file for each record.
 //!
-//! Writes are versioned, so that two calls or processes that change one key at the same time notice each other.
+//! Writes are versioned, so that two calls or processes that change one key at the same time can notice each other.
 
 pub mod effect;
 mod grant;

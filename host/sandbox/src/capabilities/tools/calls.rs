@@ -62,7 +62,7 @@ pub enum ToolRequest {
         tool: String,
         /// The arguments, as JSON text.
         arguments: String,
-        /// The permit. `None`: the call was permitted in an earlier round.
+        /// The permit. `None`: the call was permitted or refused in an earlier round.
         permit: Option<CallPermit>,
     },
     /// A call was refused before it started.

@@ -230,7 +230,7 @@ fn literal(value: &Value) -> String {
     }
 }
 
-/// The union of types. Of no type: `never`.
+/// The union of types; `never` if there are none.
 fn union(types: impl Iterator<Item = Type>) -> Type {
     let mut all: Vec<Type> = Vec::new();
     for one in types {
@@ -246,7 +246,7 @@ fn union(types: impl Iterator<Item = Type>) -> Type {
     joined(all, Operator::Union, " | ", |one| one.text).unwrap_or_else(|| Type::single("never"))
 }
 
-/// The intersection of types. Of no type: `unknown`.
+/// The intersection of types; `unknown` if there are none.
 fn intersection(types: Vec<Type>) -> Type {
     let operand =
         |one: Type| if one.operator == Operator::Union { one.grouped() } else { one.text };

@@ -42,7 +42,8 @@ fn aliases(name: &str, source: &str) -> Vec<String> {
     aliases
 }
 
-/// A name as an identifier: an underscore replaces each other character, and precedes a leading digit.
+/// A name as an identifier: an underscore replaces each character except ASCII letters, digits, `_` and `$`. Another
+/// underscore precedes a leading digit.
 fn identifier(name: &str) -> String {
     let is_plain = |one: char| one.is_ascii_alphanumeric() || one == '_' || one == '$';
     let plain: String = name.chars().map(|one| if is_plain(one) { one } else { '_' }).collect();

@@ -1,4 +1,4 @@
-//! Removes text around a document, and detects text written to manipulate its reader.
+//! Removes text around a document and invisible characters, and detects text written to manipulate its reader.
 
 use regex_lite::Regex;
 

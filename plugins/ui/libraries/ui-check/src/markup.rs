@@ -272,7 +272,7 @@ fn is_known_input(kind: &str) -> bool {
     known.contains(&kind.trim().to_ascii_lowercase().as_str())
 }
 
-/// Whether a URL is empty, points into this document, or contains a picture as data.
+/// Whether a URL is empty, points into this document, or contains a raster image as data.
 fn is_within(address: &str) -> bool {
     let address = address.trim_start();
     let pictures = ["data:image/png", "data:image/jpeg", "data:image/gif", "data:image/webp"];

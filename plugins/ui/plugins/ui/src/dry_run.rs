@@ -16,9 +16,9 @@ const POINTERS: usize = 200;
 /// The result of a dry run.
 #[derive(Debug, PartialEq)]
 pub struct DryRunResult {
-    /// The pointers that lead to nothing or to a value of the wrong type, and the arguments that the tool does not take.
+    /// The pointers that lead to nothing or to a value of the wrong type, and arguments that the tool does not take.
     pub problems: Vec<Problem>,
-    /// The pointers that could not be verified: no schema declares the target, and there is no result to compare with.
+    /// The pointers that could not be verified: no schema declares the target, and no result shows whether it exists.
     pub unverified: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Builds the prompts for a model from the files in `plugins/ui/resources/prompts`. Texts of the tool are shortened.
-//! They stand between marks that contain a digest of the tool's definition, which the texts cannot imitate.
+//! Builds the prompts for a model from the files in `plugins/ui/resources/prompts`. Texts of the tool are shortened,
+//! and stand between marks. The marks contain a digest of the tool's definition, so that the texts cannot imitate them.
 
 use crate::{canonical, page, provider::Prompt, spec, stored_views::Refinement};
 use portcullis_plugin::{catalog::Entry, serde_json::Value};

@@ -143,7 +143,7 @@ impl Service {
     }
 }
 
-/// Sends the question, with retries where they may help, until the budget is used up.
+/// Sends the question. Repeats it where this may help, within the maximum number of retries and the budget.
 pub fn ask(
     request: &Request<'_>,
     provider: &settings::Provider,

@@ -84,8 +84,8 @@ impl<'a> ViewUris<'a> {
         address::of(&tool.name, &canonical::digest(&parts))
     }
 
-    /// The view that was made for the current version of the tool. A stored document is ignored unless the
-    /// operator allows documents.
+    /// The view that was made for the current version of the tool, unless it is too old. A stored document is
+    /// ignored unless the operator allows documents.
     pub fn view(&self, tool: &Entry) -> Option<&stored_views::IndexEntry> {
         let view = self.index.current(tool, &self.cache, self.now);
         view.filter(|view| self.documents || !view.is_document)

@@ -36,7 +36,7 @@ pub fn is_checked(format: &str) -> Result<bool, CannotValidate> {
     }
 }
 
-/// Registers the formats that this crate checks itself, as ajv-formats does.
+/// Registers the formats that this crate checks itself, by the rules of ajv-formats.
 pub fn register(options: ValidationOptions<'_>) -> ValidationOptions<'_> {
     options
         .with_format("uri", is_uri)

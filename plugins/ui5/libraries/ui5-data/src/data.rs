@@ -43,7 +43,7 @@ pub struct Symbol {
 }
 
 impl Data {
-    /// Opens the data in a directory; builds the index if it is missing or outdated.
+    /// Opens the data in a directory; builds the index if it is missing, unreadable or outdated.
     pub fn open(directory: &Path) -> Result<Self, String> {
         let stamp = stamp(&directory.join(THEIRS)).map_err(|error| {
             let path = directory.join(THEIRS);

@@ -5,11 +5,11 @@
 //! offset in the file and its length, 4 bytes each:
 //!
 //! ```text
-//! MAGIC, then 8 bytes each: length of the file; size and time of index.json; hash of what follows
+//! MAGIC, then 8 bytes each: length of the file; size and time of index.json; hash of tables and texts
 //! then 4 bytes each: number of files, symbols, keys, modules, and listed symbols
 //! files     32 bytes each: name, library, size, time; size 2^64 - 1: missing or broken
 //! symbols   24 bytes each: name, file, start (8), length; length 0: not in the file
-//! keys      20 bytes each, in order: hash of the key (8), key, symbol
+//! keys      20 bytes each, in order of hash and key: hash of the key (8), key, symbol
 //! modules   20 bytes each, in order of file and name: name, file, first listed symbol, how many
 //! listed     4 bytes each: symbol
 //! texts

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The ids of the pages that the rules refer to.
+/// The ids of the pages that are summarised here.
 #[allow(missing_docs, reason = "the names say which page it is")]
 pub mod id {
     pub const ASYNCHRONOUS_LOADING: &str = "676b636446c94eada183b1218a824717";

@@ -29,8 +29,8 @@ pub enum Failure {
     Silent(String),
     /// The server answered, but not with the resource.
     Answer(String),
-    /// The first server may not be the cause. For example, the request is invalid, the answer could not be stored, the
-    /// call was cancelled, or the request after a redirect failed.
+    /// The URL's own server may not be the cause. For example, the request is invalid, the answer could not be stored,
+    /// the call was cancelled, or a server to which it redirects did not answer.
     Local(String),
 }
 

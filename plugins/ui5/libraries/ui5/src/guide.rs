@@ -68,7 +68,7 @@ fn headings(text: &str) -> impl Iterator<Item = Heading<'_>> {
 }
 
 /// The section with this number or heading, or else the first section whose heading contains the name. The
-/// result includes its subsections. The error lists all headings.
+/// result includes its subsections. The error lists all headings below the first level.
 fn find<'t>(text: &'t str, name: &str) -> Result<&'t str, String> {
     let all_headings: Vec<Heading> = headings(text).collect();
     let called = all_headings.iter().position(|heading| heading.is_called(name));

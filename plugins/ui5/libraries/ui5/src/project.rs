@@ -270,7 +270,7 @@ fn assumed(kind: &str, source: &str, test: &str) -> Value {
     })
 }
 
-/// Reads a text file with the semantics of Node.js, without a byte order mark. Fails with a message.
+/// Reads a text file, and removes a byte order mark. As in Node.js, invalid UTF-8 is replaced. Fails with a message.
 fn read(path: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| in_words_of_node(&error, "open", path);
     let mut bytes = Vec::new();
@@ -286,7 +286,7 @@ fn read(path: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(text).into_owned())
 }
 
-/// Message of Node.js for an I/O error; clients may know these messages.
+/// Message for an I/O error. For a missing file and a denied permission, it is that of Node.js, which clients may know.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "the enum belongs to std, and all others are shown alike"

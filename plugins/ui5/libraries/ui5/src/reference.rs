@@ -65,8 +65,8 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Opens the reference of a release, and downloads it first if it is missing. If the download
-    /// fails, opens the nearest release available. Fails with the reason.
+    /// Opens the reference of a release, and downloads it first if it is missing. If the download fails,
+    /// or the CDN failed in the last minute, opens the nearest release available. Fails with the reason.
     pub fn open(wanted: &Release, cdn: &Cdn, request: &Request<'_>) -> Result<Self, String> {
         Self::open_or_carried(wanted, cdn, request, None)
     }

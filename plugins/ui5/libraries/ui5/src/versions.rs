@@ -1,5 +1,5 @@
-//! The versions of a framework and their maintenance: from the CDN, or else from the cache, or else
-//! from a dated table in the plugin.
+//! The versions of a framework and their maintenance: from the CDN, or else from the cache or the offline
+//! directory, or else from a dated table in the plugin.
 
 mod shape;
 mod support;
@@ -46,14 +46,14 @@ pub enum Source {
     Remembered {
         /// The day of the download, such as `2026-09-23`.
         date: String,
-        /// Why the CDN does not respond now.
+        /// Why the list cannot be fetched from the CDN now.
         why: String,
     },
     /// The table in the plugin.
     Table {
         /// The day on which the table was correct.
         date: String,
-        /// Why the CDN does not respond.
+        /// Why the list cannot be fetched from the CDN.
         why: String,
     },
 }
@@ -104,7 +104,7 @@ impl Versions {
         self.release(minor)
     }
 
-    /// The newest of the versions with long-term maintenance.
+    /// The newest version with long-term maintenance, without pre-releases.
     pub fn latest_lts(&self) -> Option<&str> {
         let lts = self.releases().filter(|(_, release)| release.is_lts);
         let plain = lts.filter_map(|(_, release)| {
@@ -168,7 +168,7 @@ struct List {
 }
 
 /// Downloads a document, or takes it from the cache or the offline directory. If neither has it,
-/// fails with the reason why the CDN did not respond. Documents in the cache have been checked.
+/// fails with the reason why the download failed. Documents in the cache have been checked.
 fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, String> {
     let url = format!("{}/{}", cdn.base(framework, None), document.name());
     let current = format!("fresh {url}");

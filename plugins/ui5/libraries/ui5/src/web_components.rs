@@ -118,7 +118,7 @@ fn missing(project: &Project) -> String {
     }
 }
 
-/// The range of versions in the project's `package.json`.
+/// The range of versions of `@ui5/webcomponents` in the project's `package.json`.
 fn wanted_range(directory: &Path) -> Option<String> {
     let package = read_json(&directory.join("package.json"))?;
     let lists = ["dependencies", "devDependencies", "peerDependencies"];
@@ -151,7 +151,7 @@ fn read_json(path: &Path) -> Option<Value> {
     serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).ok()
 }
 
-/// The reference of installed packages; `None` if none has a manifest.
+/// The reference of installed packages; `None` if their manifests are unreadable or declare nothing public.
 fn of_packages(directory: &Path, installed: &[(String, String)]) -> Option<Compact> {
     let folder = |package: &str| directory.join("node_modules").join(package);
     let manifest =
@@ -167,7 +167,8 @@ fn of_packages(directory: &Path, installed: &[(String, String)]) -> Option<Compa
 }
 
 /// Makes the reference of packages, each with its name, version and manifest. `level` is the level
-/// of compression, from 0 to 10. Fails if there is no package or no public declaration, or if the reference becomes too large.
+/// of compression, from 0 to 10. Fails if there is no package or no public declaration, or if the reference becomes
+/// too large.
 pub fn pack(packages: Vec<(String, String, Value)>, level: u8) -> Result<Vec<u8>, String> {
     let first = packages.first().ok_or("there is no package")?;
     let version = first.1.clone();
@@ -317,7 +318,7 @@ fn put_common(map: &mut Map<String, Value>, from: &Map<String, Value>) {
     put(map, "description", from.get("description").cloned());
 }
 
-/// A property, a slot, an event, or a parameter.
+/// A member of any kind, a parameter, or what a method returns.
 fn part(member: &Map<String, Value>) -> Map<String, Value> {
     let mut part = Map::new();
     put(&mut part, "name", member.get("name").cloned());

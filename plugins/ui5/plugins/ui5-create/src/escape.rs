@@ -115,7 +115,7 @@ fn markup(value: &str) -> String {
             '\t' | '\n' | '\r' => {
                 write!(out, "&#{};", u32::from(c)).expect("a String takes any text");
             }
-            // XML cannot represent other control characters.
+            // XML cannot represent most other control characters.
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }

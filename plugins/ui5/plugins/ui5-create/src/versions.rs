@@ -21,7 +21,7 @@ const SECOND_MANIFEST: &str = "2.0.0";
 /// The advice in the message if the list of versions is unusable.
 const NAME_ONE: &str = "Please name a version with frameworkVersion.";
 
-/// The versions of npm packages that the TypeScript guide names and that apps install.
+/// The versions of the npm packages that the TypeScript guide names. Apps install most of these packages.
 const PACKAGES: &str = include_str!("../../../resources/guides/versions.json");
 
 #[derive(Deserialize)]
@@ -93,7 +93,7 @@ fn manifest_versions() -> ManifestVersions {
     serde_json::from_str(MANIFEST_VERSIONS).expect("the file has the form of this type")
 }
 
-/// The versions of npm packages that apps install, by name. The TypeScript guide has the same versions.
+/// The versions of the npm packages that the TypeScript guide names, by name. Apps install most of these packages.
 pub fn packages() -> HashMap<String, String> {
     #[derive(Deserialize)]
     struct Table {

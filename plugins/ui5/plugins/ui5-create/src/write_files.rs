@@ -15,7 +15,8 @@ use std::{
 pub struct Base(PathBuf);
 
 impl Base {
-    /// Opens an absolute path of a directory that exists. The error messages are those of the UI5 MCP server.
+    /// Opens an absolute path of a directory that exists. The messages about relative and missing paths are those of
+    /// the UI5 MCP server.
     pub fn open(path: &str) -> Result<Self, String> {
         let given = Path::new(path);
         if !given.is_absolute() {
@@ -126,15 +127,15 @@ impl Base {
     }
 }
 
-/// The error for a path that leads out of the base, or to the base itself.
+/// The error for a path that [`Base::beneath`] refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutsideBase(pub PathBuf);
 
 /// Maximum length of a file's name in bytes, on the file systems in use.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Whether the path exists, including links without a target. Fails with the reason if the file system gives
-/// no answer.
+/// Whether the path exists, including links without a target. Fails with the reason if a name in it is too long, or
+/// if the file system gives no answer.
 pub fn is_there(path: &Path) -> Result<bool, String> {
     let too_long =
         path.components().map(Component::as_os_str).find(|name| name.len() > MAX_NAME_BYTES);

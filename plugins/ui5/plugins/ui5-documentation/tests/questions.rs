@@ -1,4 +1,4 @@
-//! Questions of UI5 developers, each with the page that has to be among the first three.
+//! Questions of UI5 developers, each with the pages of which one should be among the first three.
 //!
 //! Questions about embedded packs are always asked. Questions about OpenUI5's documentation need the pack at
 //! the path in the environment variable `OPENUI5_DOCUMENTATION`, which `documentation.sh` sets.

@@ -71,7 +71,7 @@ impl Metadata {
         Some(metadata)
     }
 
-    /// Checks a path such as `/Books/chapters`. The error lists the names that exist instead.
+    /// Checks a path such as `/Books/chapters`. The error about an unknown name lists the names that exist.
     pub fn check(&self, context_path: &str) -> Result<(), String> {
         let mut parts = context_path.trim_start_matches('/').split('/');
         let set = parts.next().unwrap_or_default();

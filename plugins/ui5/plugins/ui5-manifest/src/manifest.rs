@@ -42,7 +42,7 @@ fn read_bytes(path: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Message of Node.js for an I/O error; clients may know these messages.
+/// Message for an I/O error: for the most frequent kinds that of Node.js, which clients may know.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "the enum belongs to std, and all others are shown alike"
@@ -88,7 +88,7 @@ pub fn is_plain(version: &str) -> bool {
     Version::parse(version).is_ok_and(|parsed| parsed.pre.is_empty() && parsed.build.is_empty())
 }
 
-/// Appends the manifest versions that the mapping files list, the newest first.
+/// Appends the manifest versions that the mapping files list and whose schemas can be fetched, the newest first.
 pub fn with_hint(message: &str, pack: &Pack<'_>) -> String {
     let mut versions = BTreeSet::new();
     for name in ["mapping-2", "mapping"] {

@@ -83,8 +83,8 @@ impl std::str::FromStr for Version {
 
 /// Collects the data of an order. `made` is the current time, in seconds since 1970.
 ///
-/// Fails with the reason if the API reference cannot be fetched. Lists of versions and schemas may be
-/// missing, since their sources may be blocked.
+/// Fails with the reason if the API reference cannot be fetched, or if the order has no exact version and the lists
+/// of versions cannot be fetched. Otherwise lists and schemas may be missing, since their sources may be blocked.
 pub(crate) fn pack(order: &PackOrder, made: u64, request: &Request<'_>) -> Result<Packed, String> {
     let mut pack = Collection { draft: Draft::new(made), made, request };
     let mut missing = Vec::new();

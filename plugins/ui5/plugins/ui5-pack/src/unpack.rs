@@ -130,7 +130,7 @@ fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     file.sync_data()
 }
 
-/// When a list of versions was fetched. `None`: there is no list.
+/// When a list of versions was fetched. `None`: there is no list, or it is damaged.
 fn fetched(list: &Path) -> Option<u64> {
     let record: Value = serde_json::from_slice(&fs::read(list).ok()?).ok()?;
     record.get("fetched")?.as_u64()

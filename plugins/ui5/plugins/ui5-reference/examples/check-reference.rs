@@ -2,9 +2,9 @@
 //! `cargo run -p ui5-reference --example check-reference -- DIR`.
 //!
 //! `DIR` holds `api-reference-results.json` (or `.json.xz`), a list of objects with `query` and `response`, and
-//! `openui5-1.120.30-api.tar.xz` with the `api.json` files of these answers. `DIR` also holds `errors.json`, of which
-//! entries about other tools, or about arguments that the host refuses, are skipped. Suggestions after a refusal are
-//! our own, so they are not compared.
+//! `openui5-1.120.30-api.tar.xz` with the `api.json` files of these answers. `DIR` also holds `errors.json`, whose
+//! entries about other tools and without an error message are skipped. Suggestions after a refusal are our own, so
+//! they are not compared.
 
 use portcullis_plugin::{
     Reply,

@@ -1,8 +1,8 @@
 //! Fuzz test: reads a git repository whose files are damaged at random; no read may panic or take longer than a second.
 //!
-//! `cargo run -p git-objects --example mutate-git -- DIR COUNT [SEED]` damages one file of the repository in DIR at a time, COUNT times,
-//! and restores it. DIR should be a copy of a repository, preferably on a file system in memory. The same SEED damages the files in the
-//! same way.
+//! `cargo run -p git-objects --example mutate-git -- DIR COUNT [SEED]` does the following COUNT times: it damages one
+//! file of the repository in DIR, reads the repository, and restores the file. DIR should be a copy of a repository,
+//! preferably on a file system in memory. The same SEED damages the files in the same way.
 
 use git_objects::Repository;
 use std::{

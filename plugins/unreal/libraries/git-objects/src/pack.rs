@@ -202,8 +202,8 @@ impl Pack {
         })
     }
 
-    /// The object names that begin with the byte `first`, and the number of the first such name in
-    /// the index, from 0.
+    /// The position in the index, from 0, of the first object name that begins with the byte `first`;
+    /// and all object names that begin with it.
     fn names_with(&self, first: u8) -> Result<(u64, Vec<u8>), Fault> {
         let count = |at: Option<usize>| {
             at.and_then(|at| self.counts.get(at)).map_or(0, |count| u64::from(*count))

@@ -164,7 +164,7 @@ impl Repository {
         }
     }
 
-    /// The object that a name refers to: a reference, or the first digits of an object name.
+    /// The object that a name stands for. The name is a reference, an object name, or its first digits.
     fn resolve(&self, name: &str) -> Result<Id, Fault> {
         if let Some(id) = Id::parse(name, self.length) {
             return Ok(id);
@@ -368,7 +368,7 @@ fn linked_folder(base: &Path, path: &Path, before: &str) -> Result<PathBuf, Faul
     resolve_folder(base, named)
 }
 
-/// The folder that a file of the repository names, where `named` is relative to `base`.
+/// The folder with the path `named`, from a file of the repository. A relative path begins at `base`.
 fn resolve_folder(base: &Path, named: &str) -> Result<PathBuf, Fault> {
     // `..` is resolved here, since a folder on the way may lie outside of the sandbox.
     let mut folder = PathBuf::new();

@@ -20,7 +20,7 @@ pub enum Step {
     Back(u32),
     /// To a parent, counted from 1: `^2`.
     Parent(u32),
-    /// To the commit itself: `^0`, `^{commit}`, `^{}`.
+    /// To the commit itself: `^0`, `~0`, `^{commit}`, `^{}`.
     Itself,
 }
 

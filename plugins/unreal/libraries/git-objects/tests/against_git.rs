@@ -64,7 +64,7 @@ fn repository(arguments: &[&str]) -> (TempDir, PathBuf) {
     (held, dir)
 }
 
-/// Asserts that revisions name the same commits as in git, and that the file has the same bytes.
+/// Asserts that revisions name the same commits as in git, and that two files have the same bytes.
 fn assert_same(dir: &Path) {
     let found = Repository::around(&dir.join("Content/none.uasset")).expect("a repository");
     let abbreviation = line(dir, &["rev-parse", "--short=7", "HEAD~4"]);

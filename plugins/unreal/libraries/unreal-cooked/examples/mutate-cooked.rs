@@ -1,8 +1,8 @@
 //! Fuzz test: reads containers, registries and archives that are damaged at random. No read may panic or take longer
 //! than a second.
 //!
-//! `cargo run -p unreal-cooked --features writer --example mutate-cooked -- COUNT [SEED]` makes COUNT damaged files of each kind from files
-//! of every version. The same SEED makes the same files.
+//! `cargo run -p unreal-cooked --features writer --example mutate-cooked -- COUNT [SEED]` makes COUNT damaged files of
+//! each kind, from files of many versions. The same SEED makes the same files.
 
 use std::{
     error::Error,
@@ -115,7 +115,7 @@ fn read_registry(bytes: &[u8]) -> bool {
     true
 }
 
-/// Containers of all versions: the table of contents, and the data.
+/// Containers of the versions in `CONTAINERS`, without and with compression: the table of contents, and the data.
 fn containers() -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut made = Vec::new();
     for (version, header_version) in CONTAINERS {

@@ -60,7 +60,7 @@ pub struct Registry<'a> {
     pub version: u32,
     /// The assets.
     pub assets: Vec<Asset>,
-    /// Data of the packages; empty if the registry was stripped for a packaged game.
+    /// Data of the packages; empty if the registry was stripped for a packaged game, or if the data cannot be read.
     pub packages: Vec<PackageData>,
     /// A message for each part that could not be read.
     pub warnings: Vec<String>,
@@ -93,8 +93,8 @@ impl<'a> Registry<'a> {
     ///
     /// # Errors
     ///
-    /// When the file is not an asset registry, is older than 4.16 or newer than 5.8, or its assets
-    /// are damaged. Damage after the assets is a warning.
+    /// When the file is not an asset registry, is older than 4.16 or newer than 5.8, or its names,
+    /// tags or assets are damaged. Damage after the assets is a warning.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
         if Guid::read(&mut cursor) != Ok(GUID) {

@@ -73,7 +73,8 @@ pub enum Fault {
     Damaged {
         /// The field.
         what: &'static str,
-        /// Offset in bytes in what is parsed: the file, a chunk, a container, or a part, such as the index of an archive.
+        /// Offset in bytes in the data that are parsed: the file, a chunk, a container, or a part,
+        /// such as the index of an archive.
         at: u64,
     },
     /// A chunk lies in a block that the table of contents does not list.

@@ -3,9 +3,9 @@
 //! of pak archives (`.pak`) of all versions up to 12.
 //!
 //! The readers trust nothing in the files: counts are checked against the bytes left, and walks of
-//! folders and lists are bounded. Encrypted data, and data that are compressed with an unsupported
-//! method, are errors ([`Fault`]). Cooked packages in files of their own are read by
-//! [`unreal_package::Header::read_cooked`].
+//! folders and lists are bounded. To read data that are encrypted, or compressed with an unsupported
+//! method, is an error ([`Fault`]); an encrypted list of files is not an error, but empty. Cooked
+//! packages in files of their own are read by [`unreal_package::Header::read_cooked`].
 
 #![forbid(unsafe_code)]
 

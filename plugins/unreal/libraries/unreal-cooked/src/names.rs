@@ -27,7 +27,7 @@ pub fn batch<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Cow<'a, str>>, Fault> {
     lengths.map(|length| read_characters(cursor, length)).collect()
 }
 
-/// Whether a name batch could begin here.
+/// Whether a name batch with at least one name could begin here.
 pub fn is_batch(mut cursor: Cursor<'_>) -> bool {
     let count = cursor.count("names", 10);
     let is_algorithm =

@@ -117,7 +117,7 @@ impl Pak {
         Ok(pak)
     }
 
-    /// Reads an index before 4.26: each path with its entry.
+    /// Reads an index as engines before 4.26 write it: each path with its entry.
     fn read_old_index(&mut self, footer: &Footer, mut cursor: Cursor<'_>) -> Result<(), Fault> {
         let what = "index";
         let count = cursor.count(what, 50)?;
@@ -130,7 +130,7 @@ impl Pak {
         Ok(())
     }
 
-    /// Reads an index since 4.26: entries, and a separate part with the folders and their files.
+    /// Reads an index as 4.26 and later write it: entries, and a separate part with the folders and their files.
     fn read_index(
         &mut self,
         footer: &Footer,

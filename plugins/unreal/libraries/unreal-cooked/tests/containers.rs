@@ -1,5 +1,5 @@
-//! Tests that containers of all versions are read, that cyclic directories are errors, and that
-//! damage causes no panic.
+//! Tests that containers of 4.27 to 5.8 are read, that cyclic directories are errors, and that damage
+//! causes no panic.
 
 use std::io;
 use unreal_cooked::{

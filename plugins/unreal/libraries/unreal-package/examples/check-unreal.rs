@@ -1,5 +1,5 @@
-//! Compares the headers of all packages in a folder with a file of expected facts, and counts the
-//! decoded objects.
+//! Compares the headers of packages in a folder with a file of expected facts about these packages, and
+//! counts the decoded objects.
 //!
 //! `check-unreal DIR [FACTS]`; FACTS defaults to `DIR/facts.json`.
 

@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The files to damage: those below 200,000 bytes.
+/// The files to damage, all below 200,000 bytes: the packages in the folder, and generated packages.
 fn originals(folder: &str) -> std::io::Result<Vec<Vec<u8>>> {
     let mut files = Vec::new();
     collect(Path::new(folder), &mut files)?;

@@ -1,4 +1,4 @@
-//! Reads a Blueprint's parent, interfaces, variables and components; `graph` reads its graphs.
+//! Reads a Blueprint's parent, interfaces, variables, components, widgets and bindings; `graph` reads its graphs.
 
 use crate::{
     object::{Object, Package, get},

@@ -30,7 +30,7 @@ const MAX_NESTING: usize = 32;
 pub struct Contents {
     /// Variables declared by the package's Blueprints.
     pub variables: Vec<Variable>,
-    /// The graphs, in stored order.
+    /// The graphs: those of Blueprints, then of rigs, then of materials, each in stored order.
     pub graphs: Vec<GraphContents>,
     /// Texts in the class's default values, its components and its widgets.
     pub texts: Vec<Literal>,
@@ -64,13 +64,14 @@ pub struct NodeContents {
     pub action: Action,
     /// The function, variable or event: `PrintString`; empty without an action.
     pub subject: String,
-    /// The name of the class that declares the subject; empty for the Blueprint itself.
+    /// The name of the class or Blueprint that declares the subject. Empty if the node does not name one, such as for a
+    /// subject of the same Blueprint.
     pub owner: String,
     /// Comment by the author.
     pub comment: String,
-    /// The node's identity, kept when a node is renamed.
+    /// The node's identity, kept when the node is renamed; zeros if it has none.
     pub guid: Guid,
-    /// Values of unlinked input pins that differ from the node's own defaults.
+    /// Values of unlinked input pins. Values that are known to be the node's own defaults are left out.
     pub literals: Vec<Literal>,
     /// Whether a part of the node could not be read.
     pub faulty: bool,
@@ -84,11 +85,11 @@ pub enum Action {
     None,
     /// Calls a function, a macro or an event dispatcher, or binds a function by its name.
     Call,
-    /// Reads a variable.
+    /// Reads a variable, or a parameter of a material.
     Get,
     /// Writes a variable.
     Set,
-    /// Declares or handles an event.
+    /// Declares or handles an event, such as an input of the player.
     Event,
 }
 
@@ -240,8 +241,8 @@ impl<'a> Package<'a> {
         owner.map_or_else(String::new, |name| visible(&name, MAX_NAME_CHARS, false).into_owned())
     }
 
-    /// Whether the texts of an object are collected: the object is a class default object, or a component or widget of
-    /// a class.
+    /// Whether the texts of an object are collected: the object is a class default object, or it is within a generated
+    /// class or a widget tree, as components and widgets are.
     fn has_texts(&self, index: Index) -> bool {
         let header = &self.header;
         let Some(export) = index.export().and_then(|position| header.exports.get(position)) else {
@@ -344,7 +345,7 @@ impl From<Graph> for GraphContents {
     }
 }
 
-/// The value of an unlinked input pin. `None` for linked pins, and for the node's own default.
+/// The value of an unlinked input pin. `None` for outputs, linked pins, empty values and the node's own default.
 fn literal(render: &Render<'_, '_>, pin: &Pin<'_>) -> Option<Literal> {
     if pin.output || !pin.links.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Reads the header of a cooked package that states no versions: the layouts of all engines are tried.
+//! Reads the header of a cooked package. If the package states no versions, the layouts of all engines are tried.
 
 use crate::{
     cursor::Cursor, fault::Fault, header::Header, summary::Summary, tables, version::Versions,
@@ -42,8 +42,8 @@ pub struct Cooked<'a> {
     /// The header. If the package states no versions, the header is read in the layout of the
     /// newest engine that fits.
     pub header: Header<'a>,
-    /// The engines that fit, such as `5.4` and `5.5`, the newest first. Only one engine if the
-    /// package states its versions.
+    /// The engines that fit, the newest first. An entry names one or more engines, such as `5.5` or
+    /// `5.2 or 5.3`. There is only one entry if the package states its versions.
     pub engines: Vec<&'static str>,
 }
 
@@ -51,8 +51,8 @@ impl<'a> Header<'a> {
     /// Reads the header of a cooked package; `bytes` is the whole file.
     ///
     /// A package without versions has the layout of the engine that wrote it, but does not name the
-    /// engine. The layout of an engine fits if the names, the imports and the exports fill the
-    /// space between the summary and the next tables: cookers leave no gaps there.
+    /// engine. The layout of an engine fits if the names begin where the summary ends, and if the
+    /// names, the imports and the exports each end where the next table begins: cookers leave no gaps there.
     ///
     /// # Errors
     ///

@@ -149,7 +149,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A count of items of at least `least` bytes each. An error if the file has too few bytes left.
+    /// A count of items of at least `least` bytes each. An error if too few bytes are left for them.
     pub fn count(&mut self, what: &'static str, least: usize) -> Result<usize, CursorStop> {
         let count = self.i32(what)?;
         self.checked_count(what, count, least)

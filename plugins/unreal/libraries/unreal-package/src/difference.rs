@@ -1,6 +1,6 @@
-//! Compares two versions of a package for a review: variables, components, graphs, properties, rows
-//! and dependencies. Objects that the engine compiles from graphs are not compared. Nodes that
-//! changed only their position are counted, not listed.
+//! Compares two versions of a package for a review: the engine, Blueprints, graphs, objects with their
+//! properties, rows and undecoded data, and dependencies. Objects that the engine compiles from graphs are
+//! not compared. Nodes that changed only their position are counted, not listed.
 
 mod graphs;
 mod objects;
@@ -23,7 +23,7 @@ const CHARS_BEFORE: usize = 40;
 /// The changes from one version of a package to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// The changes, in the order of the package.
+    /// The changes of the engine, of Blueprints, of graphs, of objects and of dependencies, in this order.
     pub changes: Vec<Change>,
     /// Number of nodes that changed only their position.
     pub moved: usize,
@@ -39,7 +39,7 @@ pub struct Change {
     /// The kind of the changed thing.
     pub part: Part,
     /// The place of the change: a Blueprint, a graph, a node, an object or a row; empty for the
-    /// package.
+    /// package and for its only Blueprint.
     pub place: String,
     /// The name of the changed thing.
     pub name: String,
@@ -79,8 +79,8 @@ pub enum Part {
     Row,
     /// A package that this one depends on.
     Dependency,
-    /// Data that only the object's class can read. The reader knows only their sizes, and that they
-    /// differ.
+    /// Data that the reader does not decode: the rest of an object, or the data behind all objects.
+    /// The reader knows only their sizes, and whether they differ.
     Data,
 }
 
@@ -118,8 +118,8 @@ pub fn difference(before: &Package<'_>, after: &Package<'_>, package: &str) -> D
     found
 }
 
-/// Lists everything in a package, each part as an addition; `package` is its name. Graphs, nodes and objects are listed
-/// with all that they contain, so that each change of a package changes lines of its listing.
+/// Lists the contents of a package, each part as an addition; `package` is its name. Graphs, nodes and objects are
+/// listed with all that [`difference`] compares, so that each change that it finds also changes lines of the listing.
 pub fn listing(of: &Package<'_>, package: &str) -> Difference {
     let mut found = Difference::default();
     let engine = of.header.summary.engine.to_string();
@@ -131,7 +131,7 @@ pub fn listing(of: &Package<'_>, package: &str) -> Difference {
     found
 }
 
-/// The packages that a package depends on, each with the kind of dependency. Packages of C++ code
+/// The packages that a package depends on, each with its kinds of dependency. Packages of C++ code
 /// and build dependencies are left out.
 fn dependencies(package: &Package<'_>) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
@@ -244,7 +244,7 @@ fn blueprint_pairs<'b>(
     pairs
 }
 
-/// The parent class of a Blueprint, under the Blueprint's new name.
+/// The parent class of a Blueprint, under `name`; empty if the version does not have the Blueprint.
 fn parent(blueprint: Option<&Blueprint>, name: &str) -> BTreeMap<String, String> {
     blueprint.map(|blueprint| (name.to_owned(), blueprint.parent.clone())).into_iter().collect()
 }
@@ -280,8 +280,8 @@ fn components(blueprint: &Blueprint) -> BTreeMap<String, String> {
     blueprint.components.iter().map(|it| (it.name.clone(), text(it))).collect()
 }
 
-/// A value, cut to the length that is shown. A cut value ends with its length and its checksum, so that another value is
-/// shown differently.
+/// A value, cut to the length that is shown. A cut value ends with its length and its checksum, so that another value
+/// is shown differently.
 fn whole(value: &str) -> String {
     let (mut text, _) = around(value, "");
     if text.len() < value.len() {
@@ -297,7 +297,8 @@ fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
-/// Cuts two values to the length that is shown. Long values are cut around their first difference.
+/// Cuts two values to the length that is shown. Long values are cut around their first difference; if `after` is
+/// empty, `before` keeps its start.
 fn around(before: &str, after: &str) -> (String, String) {
     let same = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).count();
     let is_long = before.chars().count().max(after.chars().count()) > MAX_SHOWN_CHARS;

@@ -21,7 +21,7 @@ pub enum Fault {
     BigEndian,
     /// The package was cooked without version numbers.
     Unversioned,
-    /// The package was saved by Unreal Engine 3, or by a preview of Unreal Engine 4. No later
+    /// The package was saved by Unreal Engine 3, or by an early preview of Unreal Engine 4. No later
     /// engine reads such packages.
     TooOld {
         /// Version of the file format.

@@ -21,7 +21,7 @@ pub struct Graph {
     pub class: String,
     /// The role: `events`, `function`, `macro`, `signature`, or empty if unknown.
     pub role: &'static str,
-    /// The nodes, in stored order.
+    /// The nodes, in stored order. A material is itself the first node of its graph.
     pub nodes: Vec<Node>,
 }
 
@@ -46,7 +46,7 @@ pub struct Node {
     pub guid: Guid,
     /// Position in the graph.
     pub position: (i64, i64),
-    /// The pins for values and for the flow of execution.
+    /// The pins for values and for the flow of execution; in materials also the settings of the node.
     pub pins: Vec<NodePin>,
     /// If a part of the node, such as its pins, could not be read: the first warning about it.
     pub fault: Option<String>,
@@ -83,7 +83,8 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    /// The words before the subject in titles of this kind. A title may also have other words before its subject.
+    /// The usual words before the subject in titles of this kind. Some titles have further or other words, such as
+    /// `Call parent Open` or `Message Open`.
     pub(crate) fn words(self) -> &'static [&'static str] {
         match self {
             Self::Event => &["Event ", "Custom event "],

@@ -1,4 +1,4 @@
-//! Writes a Blueprint as concise Markdown, for people and for models.
+//! Writes Blueprints and graphs as concise Markdown, for people and for models.
 
 use crate::{
     blueprint::Blueprint,
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 impl Package<'_> {
-    /// The Blueprints of this package with their graphs; `package` is its name. At most about
+    /// The Blueprints and all graphs of this package; `package` is its name. At most about
     /// `limit` bytes.
     pub fn markdown(&self, package: &str, limit: usize) -> String {
         let mut out = Out { text: String::new(), limit };

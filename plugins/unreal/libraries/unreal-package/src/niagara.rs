@@ -110,7 +110,7 @@ impl<'a> Decoder<'_, 'a> {
         let kind = self.properties(cursor, depth + 1)?;
         let type_object = self.object_in(&kind, "ClassStructOrEnum");
         let mut fields = vec![field("Name", Value::Name(name))];
-        // The flags of the type are left out, since they can be derived from the type.
+        // If the type refers to an object, its flags are left out, since they can be derived from the object.
         fields.push(field("Type", type_object.map_or_else(|| structured(kind), Value::Object)));
         match tail {
             Tail::None => {}

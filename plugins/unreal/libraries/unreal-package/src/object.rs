@@ -24,7 +24,7 @@ pub struct Package<'a> {
     budget: Cell<u64>,
 }
 
-/// The budget, as a multiple of the file's length.
+/// The budget is this multiple of the file's length, plus 1 MiB.
 const PASSES: u64 = 24;
 
 /// The content of an object.

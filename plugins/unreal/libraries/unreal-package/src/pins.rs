@@ -31,7 +31,7 @@ pub struct Pin<'a> {
     pub id: Guid,
     /// Its name in the node.
     pub name: Label<'a>,
-    /// Display name, if it differs from the name.
+    /// Display name; empty if the pin has none.
     pub friendly: Text<'a>,
     /// Whether this is an output pin.
     pub output: bool,

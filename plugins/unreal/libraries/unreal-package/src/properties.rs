@@ -14,8 +14,7 @@ use crate::{
 use std::cell::Cell;
 
 const WHAT: &str = "value";
-/// Maximum number of items of a container of single bytes. A container with more items is not
-/// decoded.
+/// Maximum number of items of an array of single bytes. An array with more items is not decoded.
 const MAX_BYTES: usize = 4096;
 
 /// Reads the properties of the objects in one package.

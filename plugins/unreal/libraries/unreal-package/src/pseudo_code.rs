@@ -1,10 +1,10 @@
 //! Writes graphs as short pseudo-code, for models: one line for each node that is executed, with
 //! its input values.
 //!
-//! A node is named by the first digits of its GUID, such as `@1A2B`. The GUID stays when other
-//! nodes are added or moved. Nodes that only compute a value are written where the value is used.
-//! If the value is used more than once, the node follows on a line of its own. Values that are the
-//! node's own defaults are left out.
+//! A node is named by the first digits of its GUID, such as `@1A2B`, or by its own name if no GUID
+//! identifies it. The GUID stays when other nodes are added or moved. Nodes that only compute a value
+//! are written where the value is used. If the value is used more than once and its expression is not
+//! short, the node follows on a line of its own. Values that are the node's own defaults are left out.
 
 mod names;
 mod values;
@@ -198,7 +198,8 @@ impl<'g> Writer<'g> {
                 self.named_nodes();
             }
         }
-        // The remaining nodes only use the values of each other.
+        // The values of the remaining nodes are used only by each other, in short expressions, or by reroute nodes that
+        // lead nowhere.
         for at in order(&|node| !has_exec(node) && !is_reroute(node)) {
             if !self.written.contains(&at) && !self.shown.contains(&at) {
                 self.value_node(at);

@@ -46,8 +46,8 @@ pub struct Dependency<'a> {
     pub package: Cow<'a, str>,
     /// The kind of dependency.
     pub strength: DependencyKind,
-    /// Whether only the editor needs the other package; `None` before 4.26, which does not store
-    /// this fact.
+    /// Whether only the editor needs the other package; `None` if the package does not store this
+    /// fact, as before 4.26 and in cooked packages.
     pub editor_only: Option<bool>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Flags<'a> {
     }
 }
 
-/// Reads the soft package references: names of packages.
+/// Reads the soft package references, stored as names of packages or, before 4.18, as paths.
 pub fn soft_packages<'a>(
     whole: &Cursor<'a>,
     summary: &Summary<'a>,

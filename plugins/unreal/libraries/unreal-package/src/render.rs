@@ -237,7 +237,8 @@ impl<'h, 'a> Render<'h, 'a> {
         self.out.push(')');
     }
 
-    /// The source string of a text; for an entry of a string table, the table and the key.
+    /// The source string of a text or of its format pattern; for an entry of a string table, the table and the key; for
+    /// a transformed text or value, the original.
     pub fn plain(&self, text: &Text<'_>) -> String {
         match text {
             Text::Empty => String::new(),

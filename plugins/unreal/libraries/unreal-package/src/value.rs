@@ -117,7 +117,7 @@ pub enum Text<'a> {
     Entry(Name, Cow<'a, str>),
     /// A format pattern and its arguments.
     Format(Box<Text<'a>>, Vec<(Cow<'a, str>, Value<'a>)>),
-    /// Another text or value, transformed: such as into upper case, a currency amount or a date.
+    /// Another text or value that is shown in a certain form, such as in upper case, as a currency amount or as a date.
     Formed(Box<Value<'a>>),
 }
 
@@ -155,7 +155,7 @@ pub struct PinType<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The integer, if the value is one.
+    /// The integer, if the value is an [`Int`](Self::Int); `None` also for [`Unsigned`](Self::Unsigned).
     pub fn number(&self) -> Option<i64> {
         if let Self::Int(number) = self { Some(*number) } else { None }
     }

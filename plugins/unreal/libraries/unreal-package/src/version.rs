@@ -102,8 +102,8 @@ pub mod ue5 {
     pub const METADATA: i32 = 1014;
     /// Verse cells are listed.
     pub const CELLS: i32 = 1015;
-    /// The constant color of a material's input is linear. No version number marks this change; it
-    /// was found by examining packages.
+    /// The constant color of a material's input is linear. The engine lists no version for this change;
+    /// the number was found by examining packages.
     pub const LINEAR_MATERIAL_COLORS: i32 = 1015;
     /// The summary has a hash instead of a GUID.
     pub const SAVED_HASH: i32 = 1016;

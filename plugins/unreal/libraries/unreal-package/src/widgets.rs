@@ -40,7 +40,7 @@ struct Places {
 
 impl<'a> Package<'a> {
     /// The widgets of a widget Blueprint, each parent before its children, and messages about
-    /// widgets that do not fit into a tree. The parent of a widget is the widget around it.
+    /// widgets that do not fit into a tree or are not read. The parent of a widget is the widget around it.
     pub(crate) fn widgets(&self, blueprint: &Object<'a>) -> (Vec<Component>, Vec<String>) {
         let header = &self.header;
         let Some(tree) = blueprint.get(header, "WidgetTree").and_then(Value::object) else {

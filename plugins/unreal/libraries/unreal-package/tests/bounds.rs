@@ -1,4 +1,4 @@
-//! Tests that limits are said where they leave something out.
+//! Tests that an output says when a limit has left something out of it.
 
 use unreal_package::{
     Graph, Index, Node, Package,

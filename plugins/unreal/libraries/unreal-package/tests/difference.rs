@@ -1,4 +1,5 @@
-//! Tests the comparison of two versions of a package: each change is listed, and nothing else.
+//! Tests the comparison of two versions of a package, which lists each change and nothing else, and the listing of
+//! one version.
 
 use unreal_package::{
     Difference, Guid, Index, Package, Part, difference, listing,

@@ -1,5 +1,5 @@
-//! Tests of structures of any type (`FInstancedStruct`), which state trees and many Unreal plugins
-//! use.
+//! Tests of structures of any type (`FInstancedStruct`) and of property bags (`FInstancedPropertyBag`), which
+//! state trees and many Unreal plugins use.
 
 use unreal_package::{
     Guid, Index, Package, Value,

@@ -1,4 +1,4 @@
-//! Tests of the graphs of rigs and materials, whose nodes are objects without stored pins.
+//! Tests of the graphs of rigs and materials, whose nodes do not contain their pins.
 
 use unreal_package::{
     Action, Graph, Guid, Index, Link, Node, NodePin, Package, difference, ue4,

@@ -5,7 +5,7 @@ use unreal_package::{
     writer::{DraftPackage, DraftValue, PROFILES, Profile, blueprint},
 };
 
-/// Reads a header as the index does: first the start of the file, then more bytes if the reader asks for them.
+/// Reads a header in steps: first the start of the file, then more bytes if the reader asks for them.
 fn header(bytes: &[u8], first: usize) -> Header<'_> {
     let len = bytes.len() as u64;
     let mut have = first.min(bytes.len());
@@ -220,7 +220,7 @@ fn cooked_data_is_in_another_file() {
 fn damage_in_one_part_leaves_the_rest_readable() {
     let mut bytes = blueprint(Profile::of("5.5"), "/Game/X", "/Script/Engine.Actor").bytes();
     let exports = header(&bytes, usize::MAX).exports.len();
-    // The name of the first asset with its length, followed by the length of its class.
+    // The name of the first asset with its length, then its class with its length.
     let name = b"\x02\0\0\0X\0\x19\0\0\0/Script/Engine.Blueprint";
     let at = bytes.windows(name.len()).position(|window| window == name).expect("it is there");
     bytes[at..at + 4].copy_from_slice(&i32::MAX.to_le_bytes());

@@ -22,7 +22,8 @@ pub enum Kind {
     Link,
 }
 
-/// Size in bytes, and time of modification in nanoseconds since 1970; 0 if unknown.
+/// The kind of a file or folder, its size in bytes, and its time of modification in nanoseconds since 1970; the time is
+/// 0 if it is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub size: u64,

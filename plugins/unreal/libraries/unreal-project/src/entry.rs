@@ -36,7 +36,7 @@ pub enum State {
     TooNew,
     /// Damaged or truncated.
     Damaged,
-    /// The file cannot be opened.
+    /// The file cannot be opened or read.
     Unreadable,
 }
 

@@ -44,7 +44,7 @@ pub struct Project {
     pub warnings: Vec<String>,
 }
 
-/// The reason why no project was found.
+/// The reason why there is not exactly one project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoProject {
     /// No project was found.

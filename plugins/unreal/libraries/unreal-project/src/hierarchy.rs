@@ -46,7 +46,7 @@ pub struct Hierarchy {
     pub classes: Vec<ClassNode>,
 }
 
-/// A class and its parent, by their keys.
+/// A class. `parent` is the parent's path at first, and the parent's key once all classes are known.
 struct Class {
     path: String,
     kind: ClassKind,
@@ -64,7 +64,7 @@ struct ClassesByKey {
 
 /// The hierarchy of `root` and of the classes that derive from it. Without `root`, the hierarchy of
 /// all classes of the project, and of the outside classes from which they derive directly. `None`
-/// unless `root` is a class of the project or an ancestor of a class of the project.
+/// if `root` is neither a class of the project nor an ancestor of one.
 pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<Hierarchy> {
     let all = ClassesByKey::of(index, cpp);
     let mut found = Hierarchy::default();

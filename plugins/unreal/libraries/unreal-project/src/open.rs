@@ -85,8 +85,8 @@ impl fmt::Display for OpenFault {
 
 impl Error for OpenFault {}
 
-/// The package and the object of a path. Accepts `Class'/Game/A.A_C'`, `/Game/A.A:Graph` and
-/// `/Game/A`. `None` for other text.
+/// The package and the object of a path such as `Class'/Game/A.A_C'`, `/Game/A.A:Graph` or `/Game/A`.
+/// The object is empty if the path has none. `None` if the text is not such a path.
 pub fn object_path(text: &str) -> Option<(&str, &str)> {
     let path = class_path(text.trim());
     if !path.starts_with('/') || path.len() < 3 || path.contains("//") || path.ends_with('/') {
@@ -100,7 +100,7 @@ pub fn object_path(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The path of the asset in a file, by the usual folders: `/Game/Doors/BP_Door` for
-/// `D:\\MyGame\\Content\\Doors\\BP_Door.uasset`. `None` if the text is not the path of such a file.
+/// `D:\MyGame\Content\Doors\BP_Door.uasset`. `None` if the text is not the path of such a file.
 fn asset_of_file(text: &str) -> Option<String> {
     let path = text.trim().trim_matches('"').replace('\\', "/");
     let (stem, end) = path.rsplit_once('.')?;
@@ -118,7 +118,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// When the package is missing or cannot be read.
+    /// When the text is not a path, or the package is missing, too large, unreadable, or behind too many redirectors.
     pub fn open(&self, project: &Project, path: &str) -> Result<Opened, OpenFault> {
         let (package, object) = object_path(path)
             .filter(|(package, _)| self.has_mount_of(package) || asset_of_file(path).is_none())

@@ -234,7 +234,7 @@ impl<'i> Relations<'i> {
     }
 
     /// The unused packages in the folder `path`, without redirectors. These packages count as used:
-    /// maps, external actors, packages that are named in the configuration or in the source code,
+    /// maps, external actors and objects, packages that the configuration or the source code names,
     /// and the dependencies of all of these. A package that cannot be read, such as a Git LFS
     /// pointer, counts as used as well, since its kind and its dependencies are not known.
     pub fn unused(&self, project: &Project, path: &str) -> Vec<Unused> {
@@ -315,8 +315,8 @@ impl<'i> Relations<'i> {
     }
 
     /// References to missing packages of this project's mount points, each once. Also the number of
-    /// references to other mount points, such as the engine's, which cannot be checked. Only
-    /// packages in the folder `path` are examined.
+    /// references to other mount points, such as the engine's, which cannot be checked; those to C++
+    /// classes (`/Script/…`) are not counted. Only packages in the folder `path` are examined.
     pub fn broken(&self, path: &str) -> (Vec<Broken>, usize) {
         let index = self.index;
         let folder = path.trim_end_matches('/').to_ascii_lowercase();
@@ -354,7 +354,7 @@ impl<'i> Relations<'i> {
     }
 }
 
-/// Whether a package is in a folder of the project, given in lower case and without a slash at its end.
+/// Whether a package is in `folder`, or has the same name. `folder` is in lower case and has no slash at its end.
 fn is_within(package: &str, folder: &str) -> bool {
     let package = package.to_ascii_lowercase();
     let rest = package.strip_prefix(folder);

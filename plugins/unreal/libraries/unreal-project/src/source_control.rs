@@ -118,8 +118,8 @@ fn tracked(top: &Path, file: &Path) -> Option<Tracked> {
     git_index::tracked(&index, &name, &fs::metadata(file).ok()?)
 }
 
-/// Whether the `.gitattributes` in the repository's root marks files with this file's extension as
-/// lockable.
+/// Whether the `.gitattributes` in the repository's root marks all files, or those with this file's
+/// extension, as lockable.
 fn is_lockable(top: &Path, file: &Path) -> bool {
     let text = read(&top.join(".gitattributes"), MAX_SIZE).unwrap_or_default();
     let end = file.extension().map(|end| end.to_string_lossy().into_owned()).unwrap_or_default();

@@ -71,7 +71,7 @@ impl Page {
     }
 }
 
-/// At most `most` warnings, sanitised. If there are more, a further line has their number.
+/// At most `most` warnings, sanitised. If there are more, a further line has the number of those that are left out.
 pub fn limited(warnings: impl IntoIterator<Item = String>, most: usize) -> Vec<String> {
     let mut warnings = warnings.into_iter();
     let mut listed: Vec<String> =

@@ -253,9 +253,9 @@ impl ExportFolder {
         self.path.clone()
     }
 
-    /// Moves the files of these names, and returns their new paths and warnings. Links and files of
-    /// other names are not moved. A file in the target folder is replaced as a whole; a link there
-    /// is replaced, not followed.
+    /// Moves the files that have these names. Returns their new paths, and warnings. Other files, and
+    /// all links and folders, are not moved. A file in the target folder is replaced as a whole; a
+    /// link there is replaced, not followed.
     fn move_to(
         self,
         folder: &Path,

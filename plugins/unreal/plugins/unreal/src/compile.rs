@@ -12,7 +12,7 @@ use serde_json::Value;
 const MAX_LOG_CHARS: usize = 4_000;
 /// Maximum number of lines of errors, and of warnings.
 const MAX_LINES: usize = 100;
-/// The lines of errors and of warnings, in the words of a warning about them.
+/// The names of the two kinds of lines, in a warning that some lines are left out.
 const ERRORS: &str = "compiler errors";
 const WARNINGS: &str = "compiler warnings";
 /// Seconds that a compilation may take, if the call has as much time.
@@ -145,7 +145,7 @@ fn lines(result: &Value, what: &str, warnings: &mut Vec<String>) -> Vec<String> 
     first_lines(result.as_array().into_iter().flatten().filter_map(Value::as_str), what, warnings)
 }
 
-/// The first lines, as many as an answer has. If there are more, adds a warning.
+/// The first lines, at most `MAX_LINES`. If there are more, adds a warning.
 fn first_lines<'l>(
     lines: impl Iterator<Item = &'l str>,
     what: &str,

@@ -118,7 +118,7 @@ read_only_tool!(ProjectConfig, "get_project_config", "Project configuration", Co
 impl SourceQuery for ProjectConfig {
     type Answer = Configured;
 
-    /// Takes engine and folders from the editor; the configuration is always read from files.
+    /// Takes the engine's version and folders from the editor; everything else is read from files.
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Configured, Fault> {
         if editor.seen.kind == Kind::Epic {
             return Err(Fault::Unsupported(
@@ -205,8 +205,8 @@ fn setting(value: Value) -> SettingInfo {
     }
 }
 
-/// The newest engine that saved a package of the project, or else the engine in the project file;
-/// and the basis of this answer.
+/// The newest engine that saved a package of the project, else the version in the project file,
+/// else an empty version; and how the version is known.
 fn engine(offline: &Offline) -> (EngineVersion, String) {
     let newest = offline.index.entries().iter().map(|entry| entry.engine).max();
     let [major, minor, patch, changelist] = newest.unwrap_or_default();

@@ -230,8 +230,9 @@ impl CookedItem {
 }
 
 impl CookedPackage {
-    /// The package with at most `MAX_LIST` lines in each list. Lines that `holds` accepts come first. Lines that are
-    /// left out are counted in a warning. `unread_tags` is the number of tags that the package does not have here.
+    /// The package with at most `MAX_LIST` items in each list; those that `holds` accepts are preferred. If items are
+    /// left out, a warning says so, and a list of packages ends with their number. `unread_tags` is the number of the
+    /// package's tags that were not read.
     fn shown(
         self,
         holds: &impl Fn(&str) -> bool,

@@ -130,7 +130,7 @@ impl Tool for DiffAssets {
 }
 
 impl DiffAssets {
-    /// The difference, and the versions that exist.
+    /// The difference, the older version and the newer one. For a listing, one of the versions is `None`.
     fn compare(&self) -> Result<(Difference, Option<VersionInfo>, Option<VersionInfo>), Failure> {
         let before = self.file_before.as_deref().or(self.file_after.as_deref());
         let after = self.file_after.as_deref().or(self.file_before.as_deref());
@@ -175,7 +175,7 @@ impl DiffAssets {
         Ok((found, Some(before.info), Some(after.info)))
     }
 
-    /// Reads a version of a file, which is shown under the path that the call gives.
+    /// Reads a version of a file. The version is shown under the path in `shown_as`, or else under the file's own.
     fn version(&self, file: &str, revision: Option<&str>) -> Result<Version, Failure> {
         Version::read(file, revision, self.shown_as.as_deref().unwrap_or(file))
     }
@@ -314,7 +314,7 @@ fn info(change: &Change) -> ChangeInfo {
 /// The difference as Markdown.
 fn text(found: &Difference, answer: &AssetDifference, page: Page, is_list: bool) -> String {
     let mut text = match (&answer.before, &answer.after) {
-        // Git compares the listings of two versions line by line. The path is not a part of the contents.
+        // A listing has no line with the path: git compares the listings of two versions line by line.
         _ if is_list => String::new(),
         (None, Some(after)) => format!("New file {}\n\n", after.text()),
         (Some(before), None) => format!("Removed file {}\n\n", before.text()),

@@ -14,7 +14,7 @@ use std::{
     path::Path,
 };
 
-/// Maximum number of bytes read from the end of the file.
+/// Maximum number of bytes of a log file that are read.
 const MAX_READ_BYTES: u64 = 4 << 20;
 /// Maximum number of entries asked of Epic's server, before they are filtered here.
 const MAX_ASKED: u32 = 1_000;
@@ -223,8 +223,8 @@ impl Tail {
         Ok(Self { text, is_cut: start > 0 })
     }
 
-    /// The entries. A line without a time and a category at its beginning belongs to the entry
-    /// before it.
+    /// The entries. A line that begins neither with a time nor with a category belongs to the entry
+    /// before it, if there is one.
     pub fn entries(&self) -> Vec<String> {
         let mut entries: Vec<String> = Vec::new();
         for line in self.text.lines() {

@@ -236,7 +236,7 @@ impl Tool for CallEditorTool {
     }
 }
 
-/// Finds the editor that has the project open, which must have Epic's server.
+/// Finds the editor that has the project open. Fails if the editor's server is not Epic's.
 fn epics<'r>(request: &'r Request<'r>, project_dir: Option<&str>) -> Result<Editor<'r>, Failure> {
     let editor = to_change(request, project_dir)?;
     match editor.seen.kind {

@@ -14,7 +14,7 @@ use crate::{
 use portcullis_plugin::{prelude::*, serde::Serialize};
 use serde_json::Value;
 
-/// Maximum length of the text of one call, in bytes.
+/// Maximum length of the text of one call: of a reconstructed text in bytes, of the editor's in characters.
 const MAX_TEXT: usize = 4 << 20;
 /// Maximum number of warnings about one text in an answer.
 const MAX_WARNINGS: usize = 20;

@@ -242,8 +242,8 @@ impl SourceQuery for BlueprintGraph {
 }
 
 impl BlueprintGraph {
-    /// Keeps only the graphs with the name `graph_name`, if it is given. Fails if there are no such
-    /// graphs.
+    /// If `graph_name` is given, keeps only the graphs with this name, or with this name after the
+    /// last dot of theirs. Fails if there are no such graphs.
     fn choose(&self, graphs: &mut Vec<Graph>, package: &str) -> Result<(), Failure> {
         let Some(wanted) = &self.graph_name else { return Ok(()) };
         let names: Vec<String> = graphs.iter().map(|graph| graph.name.clone()).collect();
@@ -258,7 +258,7 @@ impl BlueprintGraph {
         Ok(())
     }
 
-    /// The whole package as text, or only `graphs` if `graph_name` is given.
+    /// The whole package as text, or only `graphs` if `graph_name` is given. Empty for JSON.
     fn text_of(&self, package: &Package<'_>, name: &str, graphs: &[Graph]) -> String {
         let of_graphs = |text: &dyn Fn(&Graph) -> String| graphs.iter().map(text).collect();
         match (self.format, &self.graph_name) {

@@ -160,8 +160,8 @@ impl Tool for ImportAsset {
     }
 }
 
-/// Refuses files that are too large, and paths that the editor cannot find or resolves to another
-/// file than this plugin.
+/// Refuses folders, files that are too large, and paths that the editor cannot find or resolves to
+/// another file than this plugin.
 fn check_file(path: &str) -> Result<(), Failure> {
     let refused = |why: &str| Failure::new(format!("{} is not imported: {why}", shown(path)));
     check_path(path).map_err(&refused)?;

@@ -187,8 +187,8 @@ fn within(
     Ok(page)
 }
 
-/// Leaves out components, and then properties, from the end until the actor's JSON, with notes about them, fits into
-/// `bytes` bytes.
+/// Leaves out components, and then properties, from the end, until the actor's JSON with notes about them fits into
+/// `bytes` bytes, or until there are no more of them.
 fn cut(actor: &mut ActorInfo, bytes: usize) -> Result<(), Failure> {
     let (mut components, mut properties) = (0, 0);
     while serde_json::to_vec(&actor)?.len() + 200 > bytes {

@@ -34,7 +34,7 @@ const KEPT: Duration = Duration::from_secs(2);
 /// Maximum size of a cached answer, in bytes.
 const MAX_KEPT: usize = 1 << 20;
 
-/// An editor that has the requested project open.
+/// An editor that has the requested project open, or does not tell which project it has open.
 pub struct Editor<'r> {
     pub request: &'r Request<'r>,
     /// The URL of its server.
@@ -54,7 +54,8 @@ pub fn address(kind: Kind) -> Option<String> {
     Some(if has_path { set.to_owned() } else { format!("{set}/mcp") })
 }
 
-/// Every configured URL, with the editor found there, or the reason why no editor is used.
+/// For every configured URL: the kind of server expected there, the URL, and the editor or the
+/// reason why none is used.
 pub fn looked_at<'r>(
     request: &'r Request<'r>,
     project: Option<&Project>,
@@ -68,8 +69,8 @@ pub fn looked_at<'r>(
     .collect()
 }
 
-/// The first editor that has this project open. Otherwise, the fault that the user most needs to
-/// know.
+/// The first editor that has this project open, or does not tell which one it has open. If there is
+/// none, the fault that the user most needs to know.
 pub fn editor<'r>(
     request: &'r Request<'r>,
     project: Option<&Project>,
@@ -165,8 +166,8 @@ impl<'r> Editor<'r> {
         place::of_editor(path, self.seen.project.as_deref(), ours)
     }
 
-    /// The files of the project, for facts that the editor does not tell; `None` if they cannot be
-    /// read.
+    /// The files of the project, for facts that the editor does not tell; `None` if the call has no
+    /// project, or its files cannot be read.
     pub fn files(&self) -> Option<Offline> {
         let dir = self.project.as_ref()?.dir.display().to_string();
         Offline::open(self.request, Some(&dir)).ok()

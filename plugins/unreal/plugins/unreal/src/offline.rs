@@ -83,8 +83,8 @@ impl Offline {
         })
     }
 
-    /// Makes a callback for reading many files. The callback reports progress and returns whether
-    /// there is time to go on.
+    /// Makes a callback for reading many files. The callback reports progress, and returns `false`
+    /// if the time is up or the call is cancelled.
     pub fn go_on<'r>(
         &self,
         request: &'r Request<'_>,
@@ -147,14 +147,14 @@ impl Offline {
         limited(all, MAX_WARNINGS)
     }
 
-    /// All warnings, for `unreal_status`.
+    /// Warnings for `unreal_status`, with all those about the project, up to `MAX_WARNINGS`.
     pub fn all_warnings(&self) -> Vec<String> {
         let own = self.notes.iter().cloned().chain(self.incomplete());
         let all = own.chain(self.warnings.iter().cloned());
         limited(all, MAX_WARNINGS)
     }
 
-    /// A warning that packages are missing in the index; `None` if the index is complete.
+    /// A warning that packages in the index are not read yet; `None` if there are no such packages.
     fn incomplete(&self) -> Option<String> {
         let all = self.index.entries().len();
         (self.left > 0).then(|| {

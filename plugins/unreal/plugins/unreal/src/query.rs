@@ -262,7 +262,7 @@ pub fn header(offline: &Offline, entry: &Entry) -> Option<Vec<u8>> {
 }
 
 /// Reads the start of a package's file, up to the end of the header. `None` if the file cannot be
-/// opened or its header is too large.
+/// opened or read, ends before its header, or has a header that is too large.
 fn read_header(offline: &Offline, entry: &Entry) -> Option<Result<Vec<u8>, PackageFault>> {
     let path = offline.project.dir.join(offline.index.text(entry.file));
     let mut file = File::open(path).ok()?;

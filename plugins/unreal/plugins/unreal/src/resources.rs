@@ -144,7 +144,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Percent-encodes characters that a URI cannot hold.
+/// Percent-encodes everything but ASCII letters, digits, and the characters `/-._~`.
 fn encoded(path: &str) -> String {
     let mut uri = String::new();
     for byte in path.bytes() {
@@ -165,7 +165,8 @@ fn is_blueprint(index: &Index, entry: &Entry) -> bool {
     index.assets_of(entry).iter().any(|asset| index.is_blueprint(asset))
 }
 
-/// The entry of a map or a Blueprint in the list; `None` for other packages.
+/// The entry of a map or a Blueprint in the list; `None` for other packages, and for packages that
+/// are not read or hold an external actor or object.
 fn listed(index: &Index, entry: &Entry) -> Option<Resource> {
     let is_read = matches!(entry.state, State::Read | State::Partly);
     if !is_read || entry.is_external {

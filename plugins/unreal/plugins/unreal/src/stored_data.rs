@@ -63,7 +63,7 @@ impl Place<'_> {
         Head::from_bytes(&cache::get(&self.head_key())?)
     }
 
-    /// The stored bytes. `None` if a piece is missing, or has another generation.
+    /// The stored bytes. `None` if a piece is missing or has another generation, or if the length is wrong.
     fn load(&self, head: Head) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         // Reserve at once: growing step by step would take twice the memory.

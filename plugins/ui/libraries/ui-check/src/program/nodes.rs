@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A node with only the fields that the interpreter reads. Fields that are `null` or `false` are left
-    /// out.
+    /// out, except those of literals.
     fn kept(&mut self, node: &Map<String, Value>) -> Value {
         let kind = node.get("type").and_then(Value::as_str).unwrap_or_default();
         self.nodes += 1;
@@ -354,7 +354,7 @@ fn identifier(name: &str) -> Value {
     ]))
 }
 
-/// The name of a member. `None` if the script computes the name.
+/// The name of a member. `None` if the script computes the name from anything but string literals.
 fn member_name(node: &Map<String, Value>) -> Option<String> {
     let property = node.get("property")?;
     match node.get("computed").and_then(Value::as_bool) {
@@ -363,7 +363,7 @@ fn member_name(node: &Map<String, Value>) -> Option<String> {
     }
 }
 
-/// The text of an expression, if it is a literal or a sum of literals.
+/// The text of an expression, if it is a string literal or a sum of string literals.
 fn literal(node: &Value) -> Option<String> {
     match node["type"].as_str()? {
         "Literal" => node["value"].as_str().map(str::to_owned),

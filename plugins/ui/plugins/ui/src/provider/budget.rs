@@ -45,7 +45,7 @@ impl<'a> Budget<'a> {
     }
 
     /// Pauses before another attempt: as long as the service asks, or else [`PAUSE`], doubled for each
-    /// further attempt. Fails at once if the pause is longer than the time left.
+    /// further attempt. Fails at once if the pause would use up the time left.
     pub fn pause(&self, tries: u64, after: &Error) -> Result<(), Error> {
         let doubled = PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16));
         let pause = after.retry_after.unwrap_or(doubled);

@@ -101,7 +101,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The error of a request without a response.
+/// The error of a request without a complete response.
 pub fn of_http(failed: &http::Error, budget: &Budget<'_>) -> Error {
     if failed.is_denied() {
         let why = format!(

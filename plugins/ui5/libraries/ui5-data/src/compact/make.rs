@@ -5,8 +5,8 @@ use miniz_oxide::deflate::compress_to_vec;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// Minimum length of every block except the last, in bytes. Longer blocks compress better, and take longer to
-/// inflate.
+/// Minimum length of every block except the last, in bytes before compression. Longer blocks compress better, and
+/// take longer to inflate.
 const MIN_BLOCK_BYTES: usize = 64 * 1024;
 
 /// A symbol to be written.

@@ -61,7 +61,7 @@ fn check_directory(project: &Project, source: &str) -> Result<(), String> {
     ))
 }
 
-/// Checks that an application has a manifest with an id.
+/// Checks that an application has a `manifest.json`, or else a `manifest.appdescr_variant`, with an id.
 fn check_application(project: &Project, source: &str) -> Result<(), String> {
     let name = &project.name;
     let sources = join(&project.directory, source);

@@ -7,8 +7,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The project that contains a directory or a file: in the directory itself, or else in the nearest directory
-/// above it that looks like a project. Fails with the reason.
+/// The project that contains a directory or a file: in the directory itself, or else in the nearest directory that
+/// looks like a project, from there upwards. Fails with the reason.
 ///
 /// Directories above the path that the sandbox does not open count as missing.
 pub fn find(path: &str) -> Result<Project, String> {

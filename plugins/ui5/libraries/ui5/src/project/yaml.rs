@@ -242,8 +242,8 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// The value of a scalar in YAML's core schema: quoted scalars are strings. Two rules differ from the core
-/// schema: `.inf` and `.nan` are strings, and `0b` begins a number.
+/// The value of a scalar in YAML's core schema: only plain scalars can be other than strings. Some rules differ from
+/// the core schema: `.inf` and `.nan` are strings, `0b` begins a number, and `0x` and `0o` may follow a sign.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     if style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str") {
         return Value::String(text.to_owned());

@@ -30,9 +30,11 @@ const MAX_TOTAL_BYTES: u64 = 512 * 1024 * 1024;
 /// The reason why a download failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The CDN does not have the data or did not respond, or a download broke off.
+    /// A download failed. [`fetched::Failure::Local`] also covers data that could not be written, and a call that was
+    /// cancelled during the download.
     Cdn(fetched::Failure),
-    /// The data could not be locked or written, or the call was cancelled.
+    /// Between downloads, the lock could not be taken, a file or directory could not be changed, or the call was
+    /// cancelled.
     Disk(String),
 }
 

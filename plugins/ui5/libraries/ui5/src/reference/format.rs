@@ -78,8 +78,8 @@ pub fn uri(shown: &Map<String, Value>, framework: Framework, version: &str) -> S
     format!("{site}/{version}/api/{entity}/{export}{part}")
 }
 
-/// The text of `deprecated` or `experimental`. Without a text, the word with the version since which it
-/// applies.
+/// The text of `deprecated` or `experimental`. Without a text, `word` with the version since which it applies, if
+/// known.
 fn told(value: &Value, word: &str) -> String {
     let text = |name| value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     match (text("text"), text("since")) {

@@ -26,7 +26,8 @@ pub struct Lock {
 
 impl Lock {
     /// Waits for the lock and takes it. Returns `None` as soon as `is_done` says that the lock is
-    /// not needed. Fails with the reason after 100 seconds, or if the call is cancelled.
+    /// not needed. Fails with the reason if the file cannot be created, after 100 seconds, or if the call
+    /// is cancelled.
     pub fn take(
         path: &Path,
         request: &Request<'_>,

@@ -128,8 +128,8 @@ fn split(data: &mut Source, wanted: &str) -> Result<(Option<Symbol>, Option<Stri
     }
 }
 
-/// Finds a member in a symbol or its ancestors. Adds the names of the public members that it passes
-/// to `names`.
+/// Finds a member in a symbol or its ancestors. Adds to `names` the names of the other public members on
+/// the way.
 pub(super) fn inherited(
     data: &mut Source,
     symbol: Symbol,

@@ -201,7 +201,7 @@ fn an_outdated_or_damaged_index_is_rebuilt() {
     let mut shifted = good.clone();
     let last = shifted.len() - 1;
     shifted[last] ^= 1;
-    // Damages everything after the header.
+    // Damages everything after the first 120 bytes, which include the header.
     let mut scattered = good.clone();
     scattered.iter_mut().skip(120).for_each(|byte| *byte = byte.wrapping_add(3));
     for bad in

@@ -10,7 +10,7 @@ fn table() -> Value {
     serde_json::from_str(TABLE).expect("the table is valid JSON")
 }
 
-/// The content of `version.json`.
+/// The table's values for [`super::of`], in the form of `version.json`.
 pub fn entries(framework: Framework) -> Map<String, Value> {
     match table()[framework.name()].take() {
         Value::Object(entries) => entries,

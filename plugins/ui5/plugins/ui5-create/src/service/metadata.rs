@@ -92,8 +92,8 @@ pub fn is_plain(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether values of a type fit into a cell. Collections, complex types, binary data and geographic data do
-/// not fit.
+/// Whether values of a type fit into a cell. Collections, types that the service defines itself, binary data, streams
+/// and geographic data do not fit.
 fn fits_into_a_cell(edm_type: &str) -> bool {
     edm_type.strip_prefix("Edm.").is_some_and(|name| {
         !matches!(name, "Stream" | "Binary")

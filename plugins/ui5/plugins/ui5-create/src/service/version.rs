@@ -52,7 +52,7 @@ pub enum MetadataVersion {
         /// Whether the service speaks OData 3.0 as well.
         also_v3: bool,
     },
-    /// Any other version, in words: `OData 3.0 only`.
+    /// Any other version, or none, in words: `OData 3.0 only`, `no version of OData`.
     Other(String),
 }
 
@@ -72,8 +72,8 @@ impl MetadataVersion {
     }
 
     /// Reads the version of a service before OData 4 from two attributes. `DataServiceVersion` is the version
-    /// that clients must support. `MaxDataServiceVersion`, which came with 3.0, is the newest version of the
-    /// service.
+    /// that clients must support; without it, the namespaces of the schemas tell whether it is 3.0.
+    /// `MaxDataServiceVersion`, which came with 3.0, is the newest version of the service.
     fn of_data_services(root: Node<'_, '_>) -> Self {
         let services = root.children().find(|child| child.tag_name().name() == "DataServices");
         let major = |name| {

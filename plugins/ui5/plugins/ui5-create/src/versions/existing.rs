@@ -9,8 +9,8 @@ use ui5::{
 /// Checks a version that the call names. If it does not exist, the error names the nearest versions that do.
 ///
 /// A list has only the newest patch of each minor version. In two cases the list cannot tell whether the
-/// version exists, and the result is a note for the answer: the list is not a current one from the CDN, or
-/// it does not name the minor version.
+/// version exists, and the result is a note for the answer: the version is newer than those in a list that is
+/// not a current one from the CDN, or the list does not name the minor version, but newer ones.
 pub fn check(
     framework: Framework,
     wanted: &Version,

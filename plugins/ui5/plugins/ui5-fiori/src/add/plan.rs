@@ -235,8 +235,8 @@ enum ObjectPageStart<'p> {
     Nothing(&'p str),
 }
 
-/// Finds where the user navigates to the new object page from: the page that the call names, or the only list
-/// report of the entity set.
+/// Finds where the user navigates to the new object page from: the page that the call names, or else the only list
+/// report of the entity set, or else no page. Fails with the reason.
 fn parent<'p>(wanted: &'p AddPage, pages: &'p [Page]) -> Result<ObjectPageStart<'p>, String> {
     let names = || pages.iter().map(|page| page.name.as_str()).collect::<Vec<_>>().join(", ");
     if let Some(name) = &wanted.parent_page {

@@ -91,7 +91,7 @@ impl Reader<'_, '_> {
         Ok(Some(nodes))
     }
 
-    /// Reads a node since 4.26: numbers of nodes, with bits for the kind of each dependency.
+    /// Reads a node as 4.26 and later write it: numbers of nodes, with bits for the kind of each dependency.
     fn node(&mut self) -> Result<Node, Fault> {
         let package = self.identifier()?;
         let packages = self.read_counted_u32s()?;
@@ -105,7 +105,7 @@ impl Reader<'_, '_> {
         Ok(Node { package, needs: needs.collect(), needed_by })
     }
 
-    /// Reads a node before 4.26: the lengths of its five or six lists of nodes, then the lists.
+    /// Reads a node as engines before 4.26 write it: the lengths of its five or six lists of nodes, then the lists.
     fn old_node(&mut self) -> Result<Node, Fault> {
         let what = "dependencies";
         let package = self.identifier()?;

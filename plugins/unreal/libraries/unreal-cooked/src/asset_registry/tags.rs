@@ -18,7 +18,7 @@ const MAX_TAGS: usize = 20_000;
 pub enum Tags {
     /// In the asset itself, before 4.27.
     Inline {
-        /// Offset of the number of tags in the file, in bytes.
+        /// Offset, in the file, of the asset's number of tags, in bytes.
         start: u64,
         /// Number of tags.
         count: usize,

@@ -14,7 +14,7 @@ pub const NAME_INDEX: u32 = (1 << 30) - 1;
 #[derive(Clone, Debug, Default)]
 pub struct ScriptObjects<'a> {
     names: Vec<Cow<'a, str>>,
-    /// Index of the name, its appended number, and the outer's hash.
+    /// Index of the name, its appended number plus 1 (0 if none is appended), and the outer's hash.
     objects: HashMap<u64, (u32, u32, u64)>,
 }
 

@@ -16,7 +16,7 @@ pub struct DraftPak {
     pub methods: Vec<String>,
     /// GUID of the key. If it is set, the index is marked as encrypted, and cannot be read.
     pub key: Option<[u8; 16]>,
-    /// Whether the names of files are left out, since version 10.
+    /// For versions from 10 on: whether the names of files are left out.
     pub is_nameless: bool,
     /// The files.
     pub files: Vec<DraftFile>,
@@ -126,7 +126,7 @@ impl DraftPak {
                 Self::write_encoded_entry(&mut encoded, file);
                 place
             };
-            // Each file has a folder of its own, so folders occur more than once.
+            // The folder is written again for each file, so that it may occur more than once.
             folders.string(&format!("/{}", file.folder)).count(1).string(&file.name);
             folders.bytes(&place.to_le_bytes());
         }

@@ -1,4 +1,4 @@
-//! Compares graphs: nodes by their identity, their pins, and the links between them.
+//! Compares graphs: their nodes, which are matched by identity, the pins of the nodes, and the links.
 
 use super::{Difference, Part};
 use crate::{

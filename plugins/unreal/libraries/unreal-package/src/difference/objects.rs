@@ -10,11 +10,11 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Maximum length of a property's text, in bytes; only this much of a longer text is compared.
+/// After this many bytes of a property's text, no further value is written, and the rest is not compared.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Properties that are not compared: they change with every save, or repeat graphs, variables or
-/// components.
+/// Properties that are not compared: they change with every save, concern only the editor, or repeat
+/// what is compared as a Blueprint or a graph.
 const LEFT_OUT: &[&str] = &[
     "AdvancedPinDisplay",
     "AllNodes",
@@ -191,14 +191,14 @@ fn class_data(version: &Package<'_>, object: &Object<'_>) -> Option<Vec<u8>> {
     (!is_nothing).then(|| bytes.to_vec())
 }
 
-/// Whether the engine makes objects of this class from other data: from graphs when it compiles a
-/// Blueprint, or from comments.
+/// Whether objects of this class are not compared, since the engine makes them from other data (such as
+/// from graphs when it compiles a Blueprint), or since they are pins, which are compared with their graphs.
 fn is_made(class: &str) -> bool {
     ["GeneratedClass", "Property", "DelegateBinding"].iter().any(|end| class.ends_with(end))
         || ["Function", "EdGraphPin", "PackageMetaData", "MetaData"].contains(&class)
 }
 
-/// Whether the graph of a rig or of a material shows the whole content of objects of this class.
+/// Whether objects of this class are compared as parts of the graph of a rig or of a material.
 fn is_in_graph(class: &str) -> bool {
     class.starts_with("MaterialExpression")
         || ["Material", "MaterialEditorOnlyData"].contains(&class)

@@ -1,4 +1,4 @@
-//! Reads Blueprint graphs (`UEdGraph`), whose nodes store their pins.
+//! Reads Blueprint graphs (`UEdGraph`). Their nodes contain their pins; in packages up to 4.12, the pins are objects.
 
 use super::{Graph, Link, MAX_VALUE, Node, NodePin};
 use crate::{

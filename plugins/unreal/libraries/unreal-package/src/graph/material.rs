@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, HashMap};
 /// Maximum depth at which inputs are searched in lists and structures.
 const MAX_DEPTH: usize = 3;
 
-/// Properties that are not shown as settings: they concern the editor, or the graph shows them in
-/// another way.
+/// Properties that are not shown as settings: they concern the editor, the engine derives them, or
+/// the graph shows them in another way.
 const LEFT_OUT: &[&str] = &[
     "AttributeGetTypes",
     "AttributeSetTypes",
@@ -62,8 +62,8 @@ const LEFT_OUT: &[&str] = &[
     "bShowOutputNameOnPin",
 ];
 
-/// Properties with the name of an expression's subject, the kind of the expression, and the words before this name in the
-/// title.
+/// Properties with the name of an expression's subject, the kind of the expression, and the words before this name in
+/// the title.
 const SUBJECTS: &[(&str, NodeKind, &str)] = &[
     ("ParameterName", NodeKind::Parameter, "Parameter "),
     ("MaterialFunction", NodeKind::Call, "Call "),
@@ -357,8 +357,8 @@ impl Outputs {
         )
     }
 
-    /// The name of an output: its stored name, else the channels that are taken from it, else its
-    /// number.
+    /// The name of an output: its stored name, else the channels that are taken from it, else
+    /// `Output` with its number, which the first output does not have.
     fn name(&self, output: usize, mask: &str) -> String {
         match self.0.get(output) {
             Some(name) if !name.is_empty() => name.clone(),

@@ -320,8 +320,8 @@ fn unit_function(object: &Object<'_>, header: &crate::Header<'_>) -> Option<Stri
     (!short.is_empty()).then(|| visible(short, MAX_NAME, false).into_owned())
 }
 
-/// Splits the path of a pin into the node's name and the pin's path: `GetTransform` and `Item.Name`. An injected node
-/// is named after its place: `Node.Pin|Injected.Value`.
+/// Splits the path of a pin into the node's name and the pin's path: `GetTransform` and `Item.Name`. The name of an
+/// injected node follows the path of the pin that it is in, as `Injected` in `Node.Pin|Injected.Value`.
 fn split_pin_path(path: &str) -> Option<(&str, &str)> {
     path.rsplit('|').next().unwrap_or(path).split_once('.')
 }

@@ -1,4 +1,4 @@
-//! Names nodes so that the names stay when other nodes are added or moved.
+//! Names nodes so that adding other nodes rarely changes the names, and moving nodes never changes them.
 
 use crate::{Guid, graph::Node};
 use std::collections::{HashMap, HashSet};

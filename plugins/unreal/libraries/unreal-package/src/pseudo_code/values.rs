@@ -3,7 +3,8 @@
 /// Maximum length of a value, in characters.
 const MAX_VALUE_CHARS: usize = 100;
 
-/// A value in a short form: without the class of an object, and without trailing zeros of numbers.
+/// A value in a short form: an object as the path of its package, numbers without trailing zeros, and long values cut;
+/// empty for `None`.
 pub fn value(text: &str, kind: &str) -> String {
     if text.is_empty() || text == "None" {
         return String::new();

@@ -1,6 +1,6 @@
-//! Reads the property bindings of a state tree. They give values to tasks and conditions while the
-//! tree runs: from parameters, from other tasks, or from the context of the tree, such as its
-//! actor.
+//! Reads the property bindings of a state tree. They give values to tasks, conditions and evaluators
+//! while the tree runs: from parameters, from other tasks or evaluators, or from the context of the
+//! tree, such as its actor.
 //!
 //! Sources: `FStateTreePropertyPathBinding` and `FPropertyBindingPath` of the engine, and until 5.2
 //! `FStateTreeEditorPropertyBinding` and `FStateTreeEditorPropertyPath`.
@@ -81,7 +81,7 @@ fn end(package: &Package<'_>, path: &[Property<'_>]) -> Option<(Guid, String)> {
     Some((*id, names.collect::<Vec<_>>().join(".")))
 }
 
-/// The names for the sources of bindings: the types of tasks and conditions, and `parameters`.
+/// The names for the sources of bindings: the types of tasks, conditions and evaluators, and `parameters`.
 fn names(package: &Package<'_>, data: &Object<'_>) -> HashMap<Guid, String> {
     let header = &package.header;
     let mut names = HashMap::new();

@@ -193,7 +193,8 @@ impl DraftPackage {
         }
     }
 
-    /// Writes a property bag: its version, the descriptions of its members, their size and values.
+    /// Writes a property bag: its version if the package has no custom version for it, the descriptions of
+    /// its members, the size of the values, and the values.
     fn bag(&mut self, ink: &mut ByteWriter, members: &[(String, DraftValue)]) {
         let version = self.layout().property_bag;
         if version < 1 {

@@ -171,8 +171,8 @@ fn container_header(toc: &Toc<'_>, data: &mut Data) -> Result<Option<Vec<u8>>, F
     chunk.map(|chunk| toc.whole(&chunk, MAX_FILE, data)).transpose()
 }
 
-/// Adds the objects of a package to `found`, and the names of the packages that it needs to
-/// `package`.
+/// Sets the objects of a package in `found`, and its engine if its header has versions. Sets the
+/// dependencies of `package` if the header has the names of imported packages.
 fn add_objects(
     found: &mut CookedFacts,
     package: &mut CookedPackage,

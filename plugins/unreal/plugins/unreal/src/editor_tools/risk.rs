@@ -4,7 +4,7 @@
 //! The server does not say which of its tools only read. This module knows the names of the
 //! toolsets that come with Unreal Engine 5.8, and the verbs with which the names of reading tools
 //! begin: `GetNodeInfo`, `list_properties`. A tool of any other toolset, or with any other verb,
-//! counts as a change.
+//! counts as a change, unless it is one of those that are never called.
 
 use portcullis_plugin::{prelude::*, settings};
 
@@ -48,7 +48,8 @@ const READING_VERBS: &[&str] = &["can", "exists", "find", "get", "has", "is", "l
 /// Toolsets that run scripts or console commands, or click in the editor's windows.
 const DENIED_SETS: &[&str] = &["ConsoleToolset", "ProgrammaticToolset", "SlateInspectorToolset"];
 
-/// Words in the names of tools that run code. `write_file` writes Python files, which the editor may run when it starts.
+/// Words in the names of tools that run code. `write_file` writes Python files, which the editor may
+/// run when it starts.
 const DENIED_WORDS: &[&[&str]] = &[&["script"], &["python"], &["console"], &["write", "file"]];
 
 impl Risk {

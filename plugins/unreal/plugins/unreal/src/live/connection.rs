@@ -40,7 +40,7 @@ pub struct Message<'m> {
     pub headers: &'m [(&'static str, String)],
     /// Time limit for the response.
     pub limit: Duration,
-    /// Text of the progress notifications.
+    /// Beginning of the text of progress notifications.
     pub what: &'m str,
     /// Distinguishes messages of one request.
     pub number: u32,
@@ -183,7 +183,7 @@ impl EditorConnection<'_> {
             Reason::Code(code) => self.of_code(code, limit),
             Reason::GivenUp if late => Fault::Busy(url(), limit),
             Reason::GivenUp => match self.request.remaining() {
-                // Near its deadline, the host reports a call as cancelled, although nobody cancelled it.
+                // Near the deadline of a call, the host reports it as cancelled, although nobody cancelled it.
                 Some(left) if left <= RESERVE * 4 => Fault::Busy(url(), limit),
                 Some(_) | None => Fault::Cancelled,
             },

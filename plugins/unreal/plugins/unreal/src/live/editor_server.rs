@@ -17,7 +17,7 @@ const PROTOCOL: &str = "2025-06-18";
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(4);
 /// Time for which a found server is cached.
 const FOUND_TTL: Duration = Duration::from_secs(5);
-/// Time for which a missing server is cached.
+/// Time for which it is cached that a server is missing or busy.
 const NOT_FOUND_TTL: Duration = Duration::from_secs(2);
 /// Maximum number of pages of the list of tools.
 const MAX_PAGES: u32 = 20;
@@ -219,7 +219,8 @@ fn handshake(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fau
     Ok(seen)
 }
 
-/// The absolute path of the editor's log; empty if the server has no tool for it.
+/// The path of the editor's log, as the server reports it; empty if the server has no tool for it,
+/// or the tool fails.
 fn log_path(
     wire: EditorConnection<'_>,
     headers: &[(&'static str, String)],
@@ -247,7 +248,7 @@ fn message<'m>(
     Message { method, params, headers, limit: HANDSHAKE_TIMEOUT, what, number }
 }
 
-/// The tools on all pages, with the names of their arguments. An empty cursor ends the list.
+/// The tools on the first `MAX_PAGES` pages, with the names of their arguments. An empty cursor ends the list.
 fn tools(
     wire: EditorConnection<'_>,
     headers: &[(&'static str, String)],

@@ -100,7 +100,7 @@ pub fn returned(result: &Value, tool: &str) -> Result<Value, Fault> {
 }
 
 /// The absolute folder of the open project, from the refusal to read a file outside of this folder.
-/// `None` if the refusal does not name the folder.
+/// `None` if the server does not refuse, or its refusal does not name the folder.
 pub fn project(
     connection: EditorConnection<'_>,
     server: &EditorServer,

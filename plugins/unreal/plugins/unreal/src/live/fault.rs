@@ -20,7 +20,7 @@ pub enum Fault {
     NoTime,
     /// The call was cancelled during the wait.
     Cancelled,
-    /// Another program listens at this URL.
+    /// The URL does not lead to the expected server, for this reason.
     WrongServer(String, String),
     /// The editor has another project open.
     OtherProject {
@@ -29,9 +29,10 @@ pub enum Fault {
         /// The editor's project, as reported.
         theirs: String,
     },
-    /// The editor is starting, and lacks a toolset.
+    /// The editor lacks this toolset. It may still be starting.
     Starting(String),
-    /// The response is cut off, too long, or malformed.
+    /// The response from this URL cannot be used, for this reason: it is cut off, too long or
+    /// malformed, or has the status of an error.
     InvalidResponse(String, String),
     /// The answer of a tool does not have the required form: the tool, and why.
     Misshapen(String, String),

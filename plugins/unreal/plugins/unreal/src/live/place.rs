@@ -1,8 +1,9 @@
 //! Determines which project an editor has open, compares it with the project on this disk, and
 //! translates paths between the editor and this plugin.
 //!
-//! An editor on Windows writes `D:/Games/MyGame` or `D:\Games\MyGame`. For this plugin, the same folder is `/D:/Games/MyGame`
-//! if the host runs on Windows, too, and `/mnt/d/Games/MyGame` if the host runs in WSL.
+//! An editor on Windows writes `D:/Games/MyGame` or `D:\Games\MyGame`. For this plugin, the same
+//! folder is `/D:/Games/MyGame` if the host runs on Windows, too, and `/mnt/d/Games/MyGame` if the
+//! host runs in WSL.
 //!
 //! Only an absolute folder identifies a project. Relative to the engine, the folders of two
 //! projects can have the same name.
@@ -128,14 +129,14 @@ pub fn contradicts(relative: &str, ours: &Path) -> bool {
     !matches!(theirs, "" | "." | "..") && !theirs.eq_ignore_ascii_case(ours)
 }
 
-/// The path with forward slashes, without slashes at its end.
+/// The path with forward slashes, without spaces around it, a prefix `\\?\`, or slashes at its end.
 fn plain(path: &str) -> String {
     let path = path.trim().replace('\\', "/");
     let path = path.strip_prefix("//?/").unwrap_or(&path);
     path.trim_end_matches('/').to_owned()
 }
 
-/// Whether a path begins at a root or a drive, and has no part `.` or `..`.
+/// Whether a path begins with a single slash or with a drive, and has no part `.` or `..`.
 fn is_absolute(path: &str) -> bool {
     let is_rooted = drive(path).is_some() || (path.starts_with('/') && !path.starts_with("//"));
     is_rooted && !path.split('/').any(|part| part == ".." || part == ".")

@@ -44,7 +44,8 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// Whether the response is complete; the stream may continue.
+    /// Whether the response has arrived in a stream; the stream may continue. `false` for a response
+    /// that is one JSON object.
     pub fn is_answered(&self) -> bool {
         self.answer.is_some()
     }
@@ -119,8 +120,8 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// Whether a value is the response to the message. An error without an id is a response, too:
-    /// the server could not parse the message.
+    /// Whether a value is the response to the message. An error whose id is absent or not a string
+    /// is a response, too: the server could not parse the message.
     fn is_answer(&self, value: &Value) -> bool {
         let (result, error) = (value.get("result"), value.get("error"));
         match value.get("id") {

@@ -21,7 +21,7 @@ struct Question {
     tool: &'static str,
     /// The member with the list in the answer of `tool`.
     list: &'static str,
-    /// The end of the names of the arguments of `tool`.
+    /// The end of the names of the arguments of `tool` that ask for hard and for soft ones.
     argument_suffix: &'static str,
     epic_tool: &'static str,
 }
@@ -252,7 +252,7 @@ impl Question {
     }
 }
 
-/// Keeps at most as many details as an answer lists, and returns a warning if there are more.
+/// Keeps the first `MAX_PAGE` details, and returns a warning if there were more.
 fn limit(details: &mut Vec<Detail>) -> Option<String> {
     let total = details.len();
     details.truncate(MAX_PAGE);

@@ -12,7 +12,7 @@ use unreal_package::{
     writer::{DraftPackage, DraftValue},
 };
 
-/// A package with the default object of a class, which has this many long values.
+/// A package with the default object of a class. The object has this many long values.
 fn defaults(values: u32) -> Vec<u8> {
     let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/BP_Big");
     let class = draft.export("/Script/Engine.BlueprintGeneratedClass", Index(0), "BP_Big_C");

@@ -26,7 +26,7 @@ impl Game {
         Self::at(held.path().to_owned(), held)
     }
 
-    /// A project without packages in the folder `root`, which is `held` or inside of it.
+    /// A project without packages. It is in the folder `root`, which is `held` or inside of it.
     pub fn at(root: PathBuf, held: TempDir) -> Self {
         let game = Self { root, held };
         game.put(

@@ -7,7 +7,7 @@ use unreal_package::{
     writer::{DraftPackage, DraftValue},
 };
 
-/// A map with these numbers of components for each actor.
+/// Writes a map with an actor for each number in `components`. The number is that of the actor's components.
 fn map(game: &Game, components: &[usize]) {
     let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/Maps/Yard");
     let world = draft.export("/Script/Engine.World", Object(0), "Yard");

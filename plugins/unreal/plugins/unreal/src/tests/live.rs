@@ -247,8 +247,8 @@ fn editor_faults_are_warnings_and_the_files_answer() {
         ] {
             let editor = game.editor(server);
             editor.set_trap(name, trap);
-            // Only the case without an answer has a short time limit. The other cases need time on a
-            // busy machine.
+            // Only the cases without an answer have a short time limit. The other cases need time on
+            // a busy machine.
             let host = if trap == Trap::Stall { hasty } else { host };
             let near = host(&editor, server);
             let answer = ask::<QueryAsset>(&near, &game, door());

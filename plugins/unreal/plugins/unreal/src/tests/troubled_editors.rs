@@ -1,4 +1,4 @@
-//! Tests with every kind of server: editors that are slow, that end, and that are started again.
+//! Tests of editors that are slow, that end, and that are started again, with every kind of server.
 
 use super::{
     editor::{Server, Trap},

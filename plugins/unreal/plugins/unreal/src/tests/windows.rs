@@ -1,6 +1,7 @@
 //! Tests with an editor on Windows: its paths have drives and backslashes, and ignore case.
 //!
-//! A folder `D:` in the working directory stands for the drive, so that `D:/Games/MyGame` is the path of a folder here, too.
+//! A folder `D:` in the working directory stands for the drive, so that `D:/Games/MyGame` is the path
+//! of a folder here, too.
 
 use super::{
     editor::{Editor, Server},

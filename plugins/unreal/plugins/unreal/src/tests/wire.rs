@@ -19,7 +19,7 @@ pub fn send(sent: &Sent) -> Result<Page, Reason> {
     send_within(sent, PATIENCE)
 }
 
-/// Like [`send`], with a time limit, for a response that does not come.
+/// Like [`send`], with another time limit: a short one, for a response that does not come.
 pub fn send_within(sent: &Sent, patience: Duration) -> Result<Page, Reason> {
     let refused = Reason::Code(ErrorCode::ConnectionRefused);
     let rest = sent.url.strip_prefix("http://").expect("it is plain");
