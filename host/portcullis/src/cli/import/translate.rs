@@ -247,7 +247,7 @@ mod tests {
             ),
             (
                 json!({ "command": "a", "args": ["b${pathSeparator}c${/}d"] }),
-                json!({ "command": "a", "args": [["b", "c", "d"].join(std::path::MAIN_SEPARATOR_STR)] }),
+                json!({ "command": "a", "args": [Vec::from(["b", "c", "d"]).join(std::path::MAIN_SEPARATOR_STR)] }),
             ),
             (
                 json!({ "cmd": "uvx", "args": [], "envs": {}, "enabled": false }),
