@@ -95,7 +95,7 @@ fn a_plugin_that_takes_the_name_during_the_question_stays_approved() {
         ended.code() == Some(2) && said.contains("there is a plugin `notes` already"),
         "{said}"
     );
-    let called = home.run(&["call", "echo", "{\"message\": \"a\"}"]);
+    let called = home.run(&["call", "echo", r#"{"text":"a"}"#]);
     assert_eq!(called.code, Some(0), "{called:?}");
 }
 
