@@ -210,6 +210,9 @@ fn a_command_says_why_each_tool_is_listed() {
     assert!(only.contains(UNREAL) && !only.contains(UI5), "{only}");
     let shown = home.run(&["tools", "--why", "--root", &root]);
     assert!(shown.stdout.contains("not listed, can be called"), "{shown:?}");
+    // What only the command line may use is no tool of clients.
+    let all = home.run(&["tools"]).stdout;
+    assert!(all.contains("pack_ui5_data") && !shown.stdout.contains("pack_ui5_data"), "{shown:?}");
 }
 
 #[test]

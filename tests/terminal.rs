@@ -69,6 +69,37 @@ fn on_terminal(home: &Home, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn a_plugin_that_takes_the_name_during_the_question_stays_approved() {
+    let home = Home::with(&[], CONFIG);
+    guests().remember(&home.path().join(".cache/portcullis"));
+    let file = |name: &str| guests().component(name).to_str().expect("UTF-8").to_owned();
+    let (mut main, side) = terminal();
+    let mut command = home.command(&["plugin", "add", &file("keeper"), "--name", "notes"]);
+    let copy = || side.try_clone().expect("a file");
+    command.stdin(copy()).stdout(copy()).stderr(side);
+    let mut child = command.spawn().expect("the binary runs");
+    drop(command);
+    let (mut said, mut piece) = (String::new(), [0; 4096]);
+    while !said.contains("[y/N]") {
+        let read = main.read(&mut piece).expect("it asks");
+        said += &String::from_utf8_lossy(&piece[..read]);
+    }
+    let other = home.run(&["plugin", "add", &file("echo"), "--name", "notes", "--yes"]);
+    assert_eq!(other.code, Some(0), "{other:?}");
+    main.write_all(b"y\n").expect("it reads the answer");
+    while let Ok(read @ 1..) = main.read(&mut piece) {
+        said += &String::from_utf8_lossy(&piece[..read]);
+    }
+    let ended = child.wait().expect("it was started");
+    assert!(
+        ended.code() == Some(2) && said.contains("there is a plugin `notes` already"),
+        "{said}"
+    );
+    let called = home.run(&["call", "echo", r#"{"text":"a"}"#]);
+    assert_eq!(called.code, Some(0), "{called:?}");
+}
+
+#[test]
 fn a_hangup_ends_an_http_server_that_was_started_in_a_terminal() {
     let home = Home::with(&["echo"], CONFIG);
     let (mut main, side) = terminal();

@@ -107,6 +107,7 @@ pub(crate) fn correct(
             (Kind::List(_, true) | Kind::Scalar(..), new) => {
                 // Entries in braces are written as JSON.
                 let new = if *is_flow { new.to_string() } else { written(new) };
+                let new = new + header_comment(text.get(old.range.clone())?);
                 replaced(&text, old.range.clone(), &new)
             }
             (Kind::List(..) | Kind::Map(..) | Kind::Alias(_), _) => return None,
@@ -216,6 +217,14 @@ fn scalar(text: &str) -> String {
     Value::from(text).to_string()
 }
 
+/// The comment beside the indicator of a block scalar, with the spaces before the comment. Empty: there is none, or the
+/// node is not a block scalar.
+fn header_comment(node: &str) -> &str {
+    let header =
+        node.lines().next().filter(|line| line.starts_with(['|', '>'])).unwrap_or_default();
+    header.find([' ', '\t']).and_then(|at| header.get(at..)).unwrap_or_default().trim_end()
+}
+
 fn spaces(count: usize) -> String {
     " ".repeat(count)
 }
@@ -234,11 +243,8 @@ fn insert(text: &str, at: usize, lines: &[String]) -> String {
     format!("{before}{between}{}{end}{after}", lines.join(end))
 }
 
-/// The beginning of the next line after an offset, or the offset itself if a line begins there.
+/// The beginning of the next line after an offset.
 fn line_after(text: &str, offset: usize) -> Option<usize> {
-    if text.get(..offset)?.ends_with('\n') {
-        return Some(offset);
-    }
     Some(text.get(offset..)?.find('\n').map_or(text.len(), |at| offset + at + 1))
 }
 
@@ -252,3 +258,6 @@ fn indentation(text: &str, offset: usize) -> Option<usize> {
     let start = text.get(..offset)?.rfind('\n').map_or(0, |at| at + 1);
     Some(text.get(start..)?.chars().take_while(|letter| *letter == ' ').count())
 }
+
+#[cfg(test)]
+mod tests;

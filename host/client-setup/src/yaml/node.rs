@@ -11,7 +11,7 @@ use crate::text::Unparsable;
 const MAX_DEPTH: usize = 128;
 
 /// One node. Its range ends with its last character that is neither white space nor a comment, or, if that character is
-/// in a block scalar (`|` or `>`), where the next token or comment begins.
+/// in a block scalar (`|` or `>`), at the end of the last line of this scalar, before the line break.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) range: Range<usize>,
@@ -78,7 +78,8 @@ impl Node {
 /// Parses a text with at most one document. `None`: there is no document.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, Unparsable> {
     let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    let mut reader = Reader { text, offsets, events: Parser::new_from_str(text) };
+    let events = Parser::new_from_str(text);
+    let mut reader = Reader { text, offsets, events, before: 0, end: 0 };
     let mut found = None;
     loop {
         match reader.next()? {
@@ -99,11 +100,32 @@ fn unparsable(at: &Marker, reason: &str) -> Unparsable {
     Unparsable { line: at.line(), column: at.col() + 1, reason: reason.to_owned() }
 }
 
+/// The offset of the indicator of the block scalar (`|` or `>`) that is the next node after `from`. Before the indicator
+/// there can be `:`, `-`, `?`, a tag, an anchor, and comments. `None`: there is no indicator.
+fn indicator(text: &str, from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let rest = text.get(at..)?;
+        let word = rest.trim_start();
+        at += rest.len() - word.len();
+        let end = match word.chars().next()? {
+            '|' | '>' => return Some(at),
+            '#' => word.find('\n'),
+            _ => word.find(char::is_whitespace),
+        };
+        at += end?;
+    }
+}
+
 struct Reader<'a> {
     text: &'a str,
     /// The offset in bytes of each character, and of the end of the text.
     offsets: Vec<usize>,
     events: Parser<'a, saphyr_parser::StrInput<'a>>,
+    /// The end of the event before the last event.
+    before: usize,
+    /// The end of the last event.
+    end: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -111,7 +133,10 @@ impl<'a> Reader<'a> {
         let end =
             || Unparsable { line: 1, column: 1, reason: "the file ends too early".to_owned() };
         let next = self.events.next().ok_or_else(end)?;
-        next.map_err(|error: ScanError| unparsable(error.marker(), error.info()))
+        let (event, span) =
+            next.map_err(|error: ScanError| unparsable(error.marker(), error.info()))?;
+        (self.before, self.end) = (self.end, self.offset(&span.end));
+        Ok((event, span))
     }
 
     fn offset(&self, at: &Marker) -> usize {
@@ -132,6 +157,38 @@ impl<'a> Reader<'a> {
         if is_bracket { start + 1 } else { self.offset(&span.end) }
     }
 
+    /// The range of the block scalar that was read last: from its indicator to the end of its last line, before the line
+    /// break. Blank lines at the end belong to the scalar only if the indicator keeps them (`|+`). The parser's span
+    /// begins with the content, and ends where the next token or comment begins. `None`: no indicator was found.
+    fn block_scalar(&self, span: &Span) -> Option<Range<usize>> {
+        let (start, end) = (self.offset(&span.start), self.offset(&span.end));
+        let start_of_scalar = indicator(self.text, self.before).filter(|at| *at <= start)?;
+        let header = self.text.get(start_of_scalar..)?;
+        let is_header = |letter: char| "|>+-".contains(letter) || letter.is_ascii_digit();
+        let header = header.split(|letter| !is_header(letter)).next()?;
+        let keeps = header.contains('+');
+        // Without content, the span begins with the indicator or with the next token.
+        let is_empty = start == start_of_scalar || start == end;
+        let indent = if is_empty { 0 } else { span.start.col() };
+        let mut last = start_of_scalar + header.len();
+        let mut at = self.text.get(last..end)?.find('\n').map_or(end, |found| last + found + 1);
+        while at < end {
+            let line = self.text.get(at..end)?.split_inclusive('\n').next()?;
+            let content = line.trim_end_matches(['\r', '\n']);
+            let length = content.chars().count();
+            // The last line of the span has no line break. It is the indentation of the next token, or ends the file.
+            let belongs = match line.ends_with('\n') {
+                true => keeps || (length > indent && !is_empty),
+                false => end == self.text.len() && length > 0 && length >= indent,
+            };
+            if belongs {
+                last = at + content.len();
+            }
+            at += line.len();
+        }
+        Some(start_of_scalar..last)
+    }
+
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, Unparsable> {
         if depth > MAX_DEPTH {
             return Err(unparsable(&span.start, "nodes are nested too deeply"));
@@ -139,8 +196,10 @@ impl<'a> Reader<'a> {
         let (start, end) = (self.offset(&span.start), self.offset(&span.end));
         match event {
             Event::Scalar(text, style, ..) => {
+                let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                let range = is_block.then(|| self.block_scalar(&span)).flatten();
                 let kind = Kind::Scalar(text.into_owned(), style == ScalarStyle::Plain);
-                Ok(Node { range: start..end, kind })
+                Ok(Node { range: range.unwrap_or(start..end), kind })
             }
             Event::Alias(number) => Ok(Node { range: start..end, kind: Kind::Alias(number) }),
             Event::SequenceStart(..) => {

@@ -122,10 +122,17 @@ impl Installation<'_> {
         let failed = |cause| InstallError::File { path: path.to_owned(), cause };
         let folder = path.parent().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
         create_private_folder(folder).map_err(failed)?;
+        let taken = || {
+            let (name, place) = (self.name.to_owned(), path.display().to_string());
+            InstallError::Taken { name, place }
+        };
+        // Another plugin that has the name by now keeps its approval.
+        if path.try_exists().map_err(failed)? {
+            return Err(taken());
+        }
         let new = self.approve(folders)?;
         if !create_durably(path, self.component).map_err(failed)? {
-            let (name, place) = (self.name.to_owned(), path.display().to_string());
-            return Err(InstallError::Taken { name, place });
+            return Err(taken());
         }
         self.finish(&new, folders, sandbox);
         Ok(())

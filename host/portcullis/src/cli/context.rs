@@ -1,5 +1,6 @@
 //! The configuration, folders, roots and audit that the commands share.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,6 +40,15 @@ pub struct CommandContext {
     /// The host's key. It seals files in the cache folder and compiled code, and the state between two rounds if there
     /// is no key file.
     key: SealKey,
+}
+
+/// Who uses the tools of a catalog.
+#[derive(Clone, Copy)]
+pub enum Audience {
+    /// The commands of this program: also plugins that are for the command line only.
+    CommandLine,
+    /// MCP clients.
+    Clients,
 }
 
 /// The configuration as it was read, before anything is opened.
@@ -138,7 +148,11 @@ impl CommandContext {
 
     /// Loads every plugin.
     pub async fn plugins(&self) -> Plugins {
-        let loading = Plugins::load(self.sandbox(), &self.config, &self.folders);
+        self.load_plugins(&self.config).await
+    }
+
+    async fn load_plugins(&self, config: &Config) -> Plugins {
+        let loading = Plugins::load(self.sandbox(), config, &self.folders);
         report_if_slow("loading the plugins (new ones are compiled first)", loading).await
     }
 
@@ -217,12 +231,15 @@ impl CommandContext {
         Loader::begin(self.sandbox(), &self.config, &self.folders).await
     }
 
-    /// The catalog of all plugins, also those that only the command line may use, and of the upstream servers that
-    /// could be listed.
-    pub async fn catalog(&self) -> anyhow::Result<Catalog> {
+    /// The catalog of the plugins that `audience` may use, and of the upstream servers that could be listed.
+    pub async fn catalog(&self, audience: Audience) -> anyhow::Result<Catalog> {
         let upstreams = self.upstreams()?;
         let starting = report_if_slow("starting servers for the first time", upstreams.settled());
-        let (plugins, ()) = tokio::join!(self.plugins(), starting);
+        let config = match audience {
+            Audience::CommandLine => Cow::Borrowed(&self.config),
+            Audience::Clients => Cow::Owned(self.config.clone().for_clients()),
+        };
+        let (plugins, ()) = tokio::join!(self.load_plugins(&config), starting);
         let offers = upstreams.known_offers().await;
         let catalog = Catalog::new(plugins.into(), offers, &upstreams.lock).await;
         upstreams.close().await;

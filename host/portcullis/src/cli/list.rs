@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::CommandEnd;
-use super::context::CommandContext;
+use super::context::{Audience, CommandContext};
 use super::style::{faint, green, red};
 use portcullis_core::catalog::{Catalog, CatalogTool};
 use portcullis_core::definitions::listed_tool;
@@ -88,7 +88,9 @@ pub(super) async fn tools(
     context: &CommandContext,
     args: &ToolsArgs,
 ) -> anyhow::Result<CommandEnd> {
-    let catalog = context.catalog().await?;
+    let is_for_clients = args.why || args.selection.is_given();
+    let audience = if is_for_clients { Audience::Clients } else { Audience::CommandLine };
+    let catalog = context.catalog(audience).await?;
     if args.why {
         return Box::pin(print_why(context, &catalog, args)).await;
     }

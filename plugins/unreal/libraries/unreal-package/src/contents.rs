@@ -34,7 +34,8 @@ pub struct Contents {
     pub graphs: Vec<GraphContents>,
     /// Texts in the class's default values, its components and its widgets.
     pub texts: Vec<Literal>,
-    /// Whether `texts` is incomplete, since the package has more than 20,000.
+    /// Whether `texts` is incomplete, since the package has more than 20,000, or texts in more than 4
+    /// levels of structures and lists.
     pub cut: bool,
 }
 
@@ -278,16 +279,17 @@ impl<'a> Package<'a> {
         contents: &mut Contents,
     ) {
         let object = self.object(index);
-        let mut found = Vec::new();
+        let mut found = FoundTexts::default();
         for property in &object.properties {
             collect(render, &property.value, 0, &mut found);
-            if found.is_empty() {
+            contents.cut |= found.is_cut;
+            if found.texts.is_empty() {
                 continue;
             }
             let name = self.header.object_name(index);
             let place = format!("{name}.{}", render.label(&property.name));
             let place = visible(&place, MAX_NAME_CHARS, false);
-            for value in found.drain(..) {
+            for value in found.texts.drain(..) {
                 if contents.texts.len() >= MAX_TEXTS {
                     contents.cut = true;
                     return;
@@ -364,15 +366,30 @@ fn literal(render: &Render<'_, '_>, pin: &Pin<'_>) -> Option<Literal> {
     (!value.is_empty()).then(|| Literal { at: render.label(&pin.name), value })
 }
 
+/// The texts in a property.
+#[derive(Default)]
+struct FoundTexts {
+    texts: Vec<String>,
+    /// Whether texts are left out, since they are nested too deep.
+    is_cut: bool,
+}
+
 /// Collects the texts in a value.
-fn collect(render: &Render<'_, '_>, value: &Value<'_>, depth: usize, found: &mut Vec<String>) {
-    // One more text than the limit tells the caller that there are more.
-    if depth > MAX_DEPTH || found.len() > MAX_TEXTS {
+fn collect(render: &Render<'_, '_>, value: &Value<'_>, depth: usize, found: &mut FoundTexts) {
+    let is_too_deep = depth > MAX_DEPTH;
+    // One more text than the limit tells the caller that there are more. Below the depth limit, only
+    // the presence of a text matters.
+    if found.texts.len() > MAX_TEXTS || is_too_deep && found.is_cut {
         return;
     }
     let mut keep = |text: &str| {
-        if !text.is_empty() {
-            found.push(visible(text, MAX_TEXT_CHARS, true).into_owned());
+        if text.is_empty() {
+            return;
+        }
+        if is_too_deep {
+            found.is_cut = true;
+        } else {
+            found.texts.push(visible(text, MAX_TEXT_CHARS, true).into_owned());
         }
     };
     match value {

@@ -68,3 +68,22 @@ fn many_texts_in_one_property_are_cut_and_said() {
         assert_eq!((contents.texts.len(), contents.cut), (20_000, is_cut));
     }
 }
+
+#[test]
+fn texts_that_are_nested_too_deep_are_cut_and_said() {
+    for (depth, has_text, is_cut) in [(4, true, false), (5, true, true), (5, false, false)] {
+        let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/BP_Deep");
+        let class = draft.export("/Script/Engine.BlueprintGeneratedClass", Index(0), "BP_Deep_C");
+        let default = draft.export_of(class, Index(0), "Default__BP_Deep_C");
+        let mut value = if has_text { text("deep") } else { DraftValue::Int(1) };
+        for _ in 0..depth {
+            value = DraftValue::Struct("Outer".to_owned(), vec![("Inner".to_owned(), value)]);
+        }
+        draft.set(default, "Texts", value);
+        let bytes = draft.bytes();
+        let contents = Package::read(&bytes).expect("it is a package").contents("/Game/BP_Deep");
+        let expected = if has_text && !is_cut { &["deep"][..] } else { &[] };
+        let texts: Vec<&str> = contents.texts.iter().map(|text| text.value.as_str()).collect();
+        assert_eq!((texts.as_slice(), contents.cut), (expected, is_cut), "{depth}");
+    }
+}

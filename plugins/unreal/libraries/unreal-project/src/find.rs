@@ -2,7 +2,7 @@
 
 use crate::{
     descriptor::Descriptor,
-    mounts::{Mount, mounts},
+    mounts::{MountPoints, mounts},
 };
 use std::{
     error::Error,
@@ -51,6 +51,8 @@ pub enum NoProject {
     Nowhere {
         /// The folders searched.
         looked: Vec<PathBuf>,
+        /// Whether there are more folders below these than are searched.
+        cut: bool,
     },
     /// Several projects were found.
     Several {
@@ -71,16 +73,22 @@ impl fmt::Display for NoProject {
             }
         };
         match self {
-            Self::Nowhere { looked } if looked.is_empty() => f.write_str(
+            Self::Nowhere { looked, .. } if looked.is_empty() => f.write_str(
                 "no folder is open in this session: give the folder of the Unreal project as a \
                  root (on the command line with --root)",
             ),
-            Self::Nowhere { looked } => write!(
-                f,
-                "no Unreal project (.uproject) was found in {} or up to {MAX_DEPTH} levels below: name \
-                 its folder in `projectDir`",
-                list(looked)
-            ),
+            Self::Nowhere { looked, cut } => {
+                let cut = match cut {
+                    true => format!(" (not all folders: at most {MAX_FOLDERS} are searched)"),
+                    false => String::new(),
+                };
+                write!(
+                    f,
+                    "no Unreal project (.uproject) was found in {} or up to {MAX_DEPTH} levels \
+                     below{cut}: name its folder in `projectDir`",
+                    list(looked)
+                )
+            }
             Self::Several { found } => write!(
                 f,
                 "there are several Unreal projects: {}. Name the folder of one of them \
@@ -120,8 +128,8 @@ impl Project {
         }
     }
 
-    /// The mount points of the project, and the folders that were searched for plugins.
-    pub fn mounts(&self) -> (Vec<Mount>, Vec<String>) {
+    /// The mount points of the project.
+    pub fn mounts(&self) -> MountPoints {
         mounts(&self.dir, &self.name, &self.descriptor)
     }
 }
@@ -141,11 +149,17 @@ pub fn find(path: &Path) -> Result<Project, NoProject> {
             return only_project(found);
         }
     }
-    let mut below = Vec::new();
-    let mut searched = 0;
-    look_below(path, 0, &mut searched, &mut below);
-    if !below.is_empty() {
-        return only_project(below);
+    let mut below = Below::default();
+    below.look(path, 0);
+    if !below.found.is_empty() {
+        let mut project = only_project(below.found)?;
+        if below.cut {
+            project.warnings.push(format!(
+                "there may be more projects in {}: at most {MAX_FOLDERS} of its folders are searched",
+                path.display()
+            ));
+        }
+        return Ok(project);
     }
     for dir in path.ancestors() {
         if let Some(found) = files_with_extension(dir, "uplugin") {
@@ -155,7 +169,7 @@ pub fn find(path: &Path) -> Result<Project, NoProject> {
     if path.join("Content").is_dir() {
         return Ok(Project::bare(path));
     }
-    Err(NoProject::Nowhere { looked: vec![path.to_owned()] })
+    Err(NoProject::Nowhere { looked: vec![path.to_owned()], cut: below.cut })
 }
 
 /// Finds the only project in the session's roots.
@@ -165,17 +179,18 @@ pub fn find(path: &Path) -> Result<Project, NoProject> {
 /// When there is no project, or more than one.
 pub fn find_among(roots: &[PathBuf]) -> Result<Project, NoProject> {
     let mut projects: Vec<Project> = Vec::new();
-    let mut several = Vec::new();
+    let (mut several, mut is_cut) = (Vec::new(), false);
     for root in roots {
         match find(root) {
             Ok(project) if projects.iter().any(|known| known.dir == project.dir) => {}
             Ok(project) => projects.push(project),
             Err(NoProject::Several { found }) => several.extend(found),
-            Err(NoProject::Nowhere { .. }) => {}
+            Err(NoProject::Nowhere { cut, .. }) => is_cut |= cut,
         }
     }
     if several.is_empty() && projects.len() < 2 {
-        return projects.pop().ok_or_else(|| NoProject::Nowhere { looked: roots.to_vec() });
+        let nowhere = || NoProject::Nowhere { looked: roots.to_vec(), cut: is_cut };
+        return projects.pop().ok_or_else(nowhere);
     }
     several.extend(projects.into_iter().map(|project| project.file.unwrap_or(project.dir)));
     several.sort();
@@ -205,27 +220,42 @@ fn has_extension(path: &Path, end: &str) -> bool {
     path.extension().is_some_and(|found| found.eq_ignore_ascii_case(end))
 }
 
-fn look_below(dir: &Path, depth: usize, searched: &mut usize, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(dir) else { return };
-    *searched += 1;
-    let mut folders = Vec::new();
-    for entry in entries.flatten() {
-        let Ok(kind) = entry.file_type() else { continue };
-        let path = entry.path();
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if kind.is_dir() {
-            if !SKIPPED_FOLDERS.contains(&name.as_ref()) && !name.starts_with('.') {
-                folders.push(path);
+/// The search for projects below a folder.
+#[derive(Default)]
+struct Below {
+    /// The descriptor files that were found.
+    found: Vec<PathBuf>,
+    /// Number of folders searched.
+    searched: usize,
+    /// Whether folders are left out because of `MAX_FOLDERS`.
+    cut: bool,
+}
+
+impl Below {
+    fn look(&mut self, dir: &Path, depth: usize) {
+        let Ok(entries) = fs::read_dir(dir) else { return };
+        self.searched += 1;
+        let mut folders = Vec::new();
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let path = entry.path();
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if kind.is_dir() {
+                if !SKIPPED_FOLDERS.contains(&name.as_ref()) && !name.starts_with('.') {
+                    folders.push(path);
+                }
+            } else if has_extension(&path, "uproject") {
+                self.found.push(path);
             }
-        } else if has_extension(&path, "uproject") {
-            found.push(path);
         }
-    }
-    folders.sort();
-    for folder in folders {
-        if depth < MAX_DEPTH && *searched < MAX_FOLDERS {
-            look_below(&folder, depth + 1, searched, found);
+        folders.sort();
+        for folder in folders.into_iter().filter(|_| depth < MAX_DEPTH) {
+            if self.searched >= MAX_FOLDERS {
+                self.cut = true;
+                return;
+            }
+            self.look(&folder, depth + 1);
         }
     }
 }

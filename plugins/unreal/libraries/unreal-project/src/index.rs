@@ -29,6 +29,8 @@ pub struct Index {
     /// Whether packages may be missing, since the project has more packages or folders than the limits, or deeper
     /// folders.
     pub cut: bool,
+    /// Whether packages of plugins may be missing, since the search for plugins reached a limit.
+    pub plugins_left_out: bool,
     /// Hashes of all package names in lower case, sorted, each with the position of its entry.
     pub(crate) lookup: OnceCell<Vec<(u64, u32)>>,
 }

@@ -7,9 +7,9 @@ use std::{
 };
 
 /// Maximum depth of the search for plugins.
-const MAX_DEPTH: usize = 6;
+pub const MAX_PLUGIN_DEPTH: usize = 6;
 /// Maximum number of folders searched for plugins.
-const MAX_FOLDERS: usize = 5_000;
+pub const MAX_PLUGIN_FOLDERS: usize = 5_000;
 /// Folders that contain no plugins.
 const NOT_THERE: &[&str] =
     &["Content", "Source", "Binaries", "Intermediate", "Resources", "Config", "Saved", "Shaders"];
@@ -37,9 +37,20 @@ impl Mount {
     }
 }
 
-/// The mount points of a project, and the folders that were searched for plugins.
-pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> (Vec<Mount>, Vec<String>) {
-    let mut found = Found::default();
+/// The mount points of a project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MountPoints {
+    /// The mount points, sorted by name.
+    pub mounts: Vec<Mount>,
+    /// The folders that were searched for plugins, relative to the project.
+    pub searched: Vec<String>,
+    /// Whether plugins may be missing, since there are more folders than the limit, or deeper folders.
+    pub cut: bool,
+}
+
+/// The mount points of a project.
+pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> MountPoints {
+    let mut found = MountPoints::default();
     if project.join("Content").is_dir() {
         found.mounts.push(Mount { name: "/Game".to_owned(), folder: "Content".to_owned() });
     }
@@ -48,42 +59,42 @@ pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> (Vec<Mount
         found.mounts.clear();
         found.plugin(project, name, "");
     }
-    found.look(project, "Plugins", 0);
+    found.look(project, "Plugins", 0, false);
     for dir in &descriptor.plugin_dirs {
         let dir = dir.replace('\\', "/");
         let dir = dir.trim_end_matches('/');
         // The sandbox may not reach folders outside the project.
         let inside = !dir.is_empty() && !dir.starts_with('/') && !dir.contains(':');
         if inside && dir.split('/').all(|part| part != "..") {
-            found.look(project, dir.trim_start_matches("./"), 0);
+            found.look(project, dir.trim_start_matches("./"), 0, false);
         }
     }
     found.mounts.sort();
     found.mounts.dedup_by(|second, first| second.folder == first.folder);
-    (found.mounts, found.looked)
+    found
 }
 
-#[derive(Default)]
-struct Found {
-    mounts: Vec<Mount>,
-    looked: Vec<String>,
-}
-
-impl Found {
-    fn look(&mut self, project: &Path, folder: &str, depth: usize) {
+impl MountPoints {
+    /// Searches a folder for plugins. `is_in_plugin` tells whether the folder is inside a plugin.
+    fn look(&mut self, project: &Path, folder: &str, depth: usize, is_in_plugin: bool) {
         let Ok(entries) = fs::read_dir(project.join(folder)) else { return };
-        if depth > MAX_DEPTH || self.looked.len() >= MAX_FOLDERS {
+        if depth > MAX_PLUGIN_DEPTH || self.searched.len() >= MAX_PLUGIN_FOLDERS {
+            // The engine searches no folders of a plugin for further plugins.
+            self.cut |= !is_in_plugin;
             return;
         }
-        self.looked.push(folder.to_owned());
+        self.searched.push(folder.to_owned());
         let mut inside: Vec<_> = entries.flatten().collect();
         inside.sort_by_key(fs::DirEntry::file_name);
+        let is_descriptor =
+            |entry: &fs::DirEntry| entry.path().extension().is_some_and(|end| end == "uplugin");
+        let is_in_plugin = is_in_plugin || inside.iter().any(is_descriptor);
         for entry in inside {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && !NOT_THERE.contains(&name) && !name.starts_with('.') {
-                self.look(project, &format!("{folder}/{name}"), depth + 1);
+                self.look(project, &format!("{folder}/{name}"), depth + 1, is_in_plugin);
             } else if let Some(plugin) = name.strip_suffix(".uplugin")
                 && !kind.is_dir()
             {

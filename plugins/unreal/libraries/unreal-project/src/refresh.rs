@@ -5,6 +5,7 @@ use crate::{
     entry::{self, Entry, HeaderData, State},
     find::Project,
     index::Index,
+    mounts::MountPoints,
     search::is_external,
     strings::{Id, Strings},
     walk::{File, Walk, walk},
@@ -115,15 +116,16 @@ fn renew(
     now: u64,
     go_on: &mut impl FnMut(usize, usize) -> bool,
 ) -> UpdatedIndex {
-    let (mounts, looked) = project.mounts();
+    let MountPoints { mounts, searched, cut: plugins_left_out } = project.mounts();
     let disk = Disk::default();
-    let listed = walk(&disk, &project.dir, &mounts, &looked);
+    let listed = walk(&disk, &project.dir, &mounts, &searched);
     let old = old.unwrap_or_default();
     if same_files(&old, &listed) && old.mounts == mounts {
         let mut index = old;
         index.walked = now;
         // Links that are not followed and folders beyond a limit can change although the listed files are the same.
         (index.links_left_out, index.cut) = (links_left_out(&listed), listed.cut);
+        index.plugins_left_out = plugins_left_out;
         index.folders = folders(&mut index.strings, &listed);
         return UpdatedIndex { index, checked: Checked::Files, changed: true, read: 0, left: 0 };
     }
@@ -132,6 +134,7 @@ fn renew(
         walked: now,
         links_left_out: links_left_out(&listed),
         cut: listed.cut,
+        plugins_left_out,
         ..Index::default()
     };
     let known: HashMap<&str, &Entry> =

@@ -10,7 +10,7 @@ use crate::{
 use std::{
     collections::{HashMap, HashSet},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
 };
 use unreal_package::DependencyKind;
 
@@ -18,6 +18,8 @@ use unreal_package::DependencyKind;
 const MAX_SOURCE_BYTES: u64 = 1 << 20;
 /// Maximum number of source files that are searched.
 const MAX_SOURCES: usize = 5_000;
+/// Maximum depth of folders beneath a folder `Source`.
+const MAX_SOURCE_DEPTH: usize = 12;
 
 /// Marks a name without an entry in the index.
 const NONE: u32 = u32::MAX;
@@ -53,6 +55,15 @@ pub struct Unused {
     pub package: String,
     /// Packages that refer to it, all unused as well.
     pub referencers: Vec<String>,
+}
+
+/// The unused packages of a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnusedPackages {
+    /// The packages, sorted by name.
+    pub packages: Vec<Unused>,
+    /// What was not searched for names of packages, so that used packages may be listed.
+    pub warnings: Vec<String>,
 }
 
 /// A reference to a missing package.
@@ -237,11 +248,11 @@ impl<'i> Relations<'i> {
     /// maps, external actors and objects, packages that the configuration or the source code names,
     /// and the dependencies of all of these. A package that cannot be read, such as a Git LFS
     /// pointer, counts as used as well, since its kind and its dependencies are not known.
-    pub fn unused(&self, project: &Project, path: &str) -> Vec<Unused> {
+    pub fn unused(&self, project: &Project, path: &str) -> UnusedPackages {
         let index = self.index;
         let mut used = vec![false; index.entries().len()];
         let mut next: Vec<usize> = Vec::new();
-        let texts = self.mentioned(project);
+        let (texts, warnings) = self.mentioned(project);
         for (position, entry) in index.entries().iter().enumerate() {
             let package = index.text(entry.package);
             let is_root = entry.is_map
@@ -260,7 +271,7 @@ impl<'i> Relations<'i> {
             next.extend(links.filter_map(|link| self.target(link)));
         }
         let folder = path.trim_end_matches('/').to_ascii_lowercase();
-        let mut found = Vec::new();
+        let mut packages = Vec::new();
         for (position, entry) in index.entries().iter().enumerate() {
             let package = index.text(entry.package);
             let is_inside = is_within(package, &folder);
@@ -273,31 +284,40 @@ impl<'i> Relations<'i> {
                 .map(|from| index.text(index.entries()[from].package).to_owned())
                 .collect();
             referencers.dedup();
-            found.push(Unused { package: package.to_owned(), referencers });
+            packages.push(Unused { package: package.to_owned(), referencers });
         }
-        found
+        UnusedPackages { packages, warnings }
     }
 
-    /// The packages named in the configuration and in the source code.
-    fn mentioned(&self, project: &Project) -> HashSet<String> {
+    /// The packages named in the configuration and in the source code, and what was not searched.
+    fn mentioned(&self, project: &Project) -> (HashSet<String>, Vec<String>) {
         let mut found = HashSet::new();
-        for setting in Config::read(&project.dir).settings {
+        let Config { settings, mut warnings } = Config::read(&project.dir);
+        for setting in settings {
             self.names_in(&setting.value, &mut found);
         }
-        let mut sources = Vec::new();
-        source_files(&project.dir.join("Source"), 0, &mut sources);
+        let mut sources = Sources::default();
+        sources.look(&project.dir.join("Source"), 0);
         for mount in &self.index.mounts {
             let plugin = Path::new(&mount.folder).with_file_name("Source");
             if plugin != Path::new("Source") {
-                source_files(&project.dir.join(plugin), 0, &mut sources);
+                sources.look(&project.dir.join(plugin), 0);
             }
         }
-        for source in sources {
+        if sources.is_cut {
+            warnings.push(format!(
+                "source files were not searched: only {MAX_SOURCES} files of at most {} MiB, in folders \
+                 nested at most {MAX_SOURCE_DEPTH} deep, are. Packages that only the other files name may \
+                 be listed although they are used",
+                MAX_SOURCE_BYTES >> 20
+            ));
+        }
+        for source in sources.files {
             if let Ok(bytes) = fs::read(source) {
                 self.names_in(&String::from_utf8_lossy(&bytes), &mut found);
             }
         }
-        found
+        (found, warnings)
     }
 
     /// The names of packages in a text.
@@ -372,20 +392,39 @@ fn sorted_and_distinct(mut relations: Vec<Relation>) -> Vec<Relation> {
     relations
 }
 
-fn source_files(folder: &Path, depth: usize, files: &mut Vec<std::path::PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let Ok(kind) = entry.file_type() else { continue };
-        let path = entry.path();
-        if files.len() >= MAX_SOURCES || depth > 12 {
-            return;
-        }
-        if kind.is_dir() {
-            source_files(&path, depth + 1, files);
-        } else if path.extension().is_some_and(|end| end == "cpp" || end == "h" || end == "cs")
-            && entry.metadata().is_ok_and(|found| found.len() <= MAX_SOURCE_BYTES)
-        {
-            files.push(path);
+/// The source files that are searched.
+#[derive(Default)]
+struct Sources {
+    files: Vec<PathBuf>,
+    /// Whether a source file, or a folder that may have some, is left out because of a limit.
+    is_cut: bool,
+}
+
+impl Sources {
+    /// Adds the source files in a folder.
+    fn look(&mut self, folder: &Path, depth: usize) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let path = entry.path();
+            let is_full = self.files.len() >= MAX_SOURCES;
+            if kind.is_dir() {
+                if is_full || depth >= MAX_SOURCE_DEPTH {
+                    self.is_cut = true;
+                } else {
+                    self.look(&path, depth + 1);
+                }
+            } else if path.extension().is_some_and(|end| end == "cpp" || end == "h" || end == "cs")
+            {
+                if !is_full && entry.metadata().is_ok_and(|found| found.len() <= MAX_SOURCE_BYTES) {
+                    self.files.push(path);
+                } else {
+                    self.is_cut = true;
+                }
+            }
+            if is_full && self.is_cut {
+                return;
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::{
 use unreal_package::DependencyKind;
 
 /// The first bytes of the serialized form; they change with the format.
-const BEGIN: &[u8; 8] = b"UEINDEX3";
+const BEGIN: &[u8; 8] = b"UEINDEX4";
 
 impl Index {
     /// Serializes the index.
@@ -24,7 +24,8 @@ impl Index {
         );
         out.extend(BEGIN);
         number(&mut out, self.walked);
-        number(&mut out, u64::from(self.links_left_out) << 1 | u64::from(self.cut));
+        let marks = u64::from(self.cut) | u64::from(self.plugins_left_out) << 1;
+        number(&mut out, u64::from(self.links_left_out) << 2 | marks);
         number(&mut out, self.mounts.len() as u64);
         for Mount { name, folder } in &self.mounts {
             for text in [name, folder] {
@@ -94,8 +95,9 @@ impl Index {
             assets,
             links,
             walked,
-            links_left_out: u32::try_from(marks >> 1).unwrap_or(u32::MAX),
+            links_left_out: u32::try_from(marks >> 2).unwrap_or(u32::MAX),
             cut: marks & 1 == 1,
+            plugins_left_out: marks >> 1 & 1 == 1,
             ..Self::default()
         })
     }

@@ -28,6 +28,24 @@ fn projects_that_are_not_named_are_counted() {
 }
 
 #[test]
+fn folders_that_are_not_searched_for_projects_are_told() {
+    let folder = Folder::new();
+    let add = |number: usize| {
+        std::fs::create_dir(folder.path().join(format!("f{number:04}"))).expect("it can be made");
+    };
+    (0..1_999).for_each(add);
+    let lost = || find_among(&[folder.path().to_owned()]).expect_err("no project").to_string();
+    assert!(lost().contains("3 levels below: name"), "{}", lost());
+    add(1_999);
+    assert!(lost().contains("(not all folders: at most 2000 are searched)"), "{}", lost());
+    folder.put("f0000/One.uproject", "{}");
+    let found = find(folder.path()).expect("there is one").warnings;
+    assert!(found.len() == 1 && found[0].starts_with("there may be more projects"), "{found:?}");
+    std::fs::remove_dir(folder.path().join("f1999")).expect("it is there");
+    assert_eq!(find(folder.path()).expect("there is one").warnings, [""; 0]);
+}
+
+#[test]
 fn projects_are_found_in_around_and_below() {
     let (folder, project) = game();
     assert_eq!((project.name.as_str(), project.dir.as_path()), ("MyGame", folder.path()));
@@ -168,11 +186,65 @@ fn relations_in_both_directions() {
     let (broken, unknown) = relations.broken("");
     assert_eq!((broken.len(), unknown), (1, 1));
     assert_eq!(broken[0].missing, "/Game/Meshes/SM_Gone");
-    let unused: Vec<_> = relations.unused(&project, "").into_iter().map(|u| u.package).collect();
+    let unused = relations.unused(&project, "").packages.into_iter();
+    let unused: Vec<_> = unused.map(|unused| unused.package).collect();
     // Packages that cannot be read, such as Git LFS pointers, are not listed.
     assert_eq!(unused, ["/Game/BP_Lonely", "/Tools/BP_Tool"]);
-    let tool = relations.unused(&project, "/Tools").remove(0);
+    let tool = relations.unused(&project, "/Tools").packages.remove(0);
     assert_eq!(tool.referencers, ["/Game/BP_Lonely"]);
+}
+
+#[test]
+fn sources_that_are_not_searched_are_told() {
+    let named = "/Game/BP_Lonely";
+    let searched = |change: &dyn Fn(&Folder)| {
+        let (folder, project) = game();
+        change(&folder);
+        let index = index(&project);
+        let unused = Relations::of(&index).unused(&project, "");
+        let is_unused = unused.packages.iter().any(|unused| unused.package == named);
+        let is_told = unused.warnings.iter().any(|text| text.starts_with("source files were not"));
+        (is_unused, is_told)
+    };
+    let text = format!("// {named}\n");
+    let deep = |depth: usize, name: &str| format!("Source/{}{name}", "d/".repeat(depth));
+    let long = |length: usize| text.clone() + &" ".repeat(length - text.len());
+    assert_eq!(searched(&|folder| folder.put(&deep(12, "A.cpp"), &text)), (false, false));
+    assert_eq!(searched(&|folder| folder.put(&deep(13, "A.cpp"), &text)), (true, true));
+    assert_eq!(searched(&|folder| folder.put("Source/A.h", long(1 << 20))), (false, false));
+    assert_eq!(searched(&|folder| folder.put("Source/A.h", long((1 << 20) + 1))), (true, true));
+    assert_eq!(searched(&|folder| folder.put("Source/A.bin", long(2 << 20))), (true, false));
+    let many = |count: usize| {
+        move |folder: &Folder| {
+            (0..count).for_each(|number| folder.put(&format!("Source/{number}.cs"), ""));
+        }
+    };
+    assert_eq!(searched(&many(5_000)), (true, false));
+    assert_eq!(searched(&many(5_001)), (true, true));
+}
+
+#[test]
+fn configuration_that_is_not_searched_is_told() {
+    let (folder, project) = game();
+    folder.put("Config/DefaultBig.ini", " ".repeat((8 << 20) + 1));
+    let unused = Relations::of(&index(&project)).unused(&project, "");
+    assert_eq!(unused.warnings, ["Config/DefaultBig.ini is larger than 8 MiB: left out"]);
+}
+
+#[test]
+fn plugins_below_the_depth_limit_are_missing_and_the_index_says_so() {
+    let (folder, project) = game();
+    // The folders of an Unreal plugin have no further plugins.
+    folder.put(&format!("Plugins/Group/Tools/{}A.txt", "d/".repeat(9)), "");
+    folder.put(&format!("Plugins/{}Deepest.uplugin", "d/".repeat(6)), "{}");
+    folder.put(&format!("Plugins/{}Content/A.uasset", "d/".repeat(6)), "");
+    let whole = index(&project);
+    assert!(whole.has_mount_of("/Deepest/A") && !whole.plugins_left_out);
+    folder.put(&format!("Plugins/{}TooDeep.uplugin", "e/".repeat(7)), "{}");
+    folder.put(&format!("Plugins/{}Content/A.uasset", "e/".repeat(7)), "");
+    let cut = index(&project);
+    assert!(!cut.has_mount_of("/TooDeep/A") && cut.plugins_left_out && !cut.cut);
+    assert!(Index::from_bytes(&cut.to_bytes()).expect("it was just stored").plugins_left_out);
 }
 
 #[test]

@@ -50,8 +50,8 @@ impl SourceQuery for UnusedAssets {
         let index = &offline.index;
         let found = Relations::of(index).unused(&offline.project, &self.package_path);
         let page = Page::new(self.offset, self.max_results);
-        let total = found.len();
-        let found = page.of(found);
+        let (total, not_searched) = (found.packages.len(), found.warnings);
+        let found = page.of(found.packages);
         let cut = found.iter().filter(|unused| unused.referencers.len() > MAX_REFERENCERS);
         let cut: Vec<String> = cut.map(|unused| shown(&unused.package)).collect();
         let unused: Vec<UnusedPackage> = found
@@ -98,7 +98,12 @@ impl SourceQuery for UnusedAssets {
             has_more: page.has_more(total),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(
-                offline.missing([&self.package_path]).chain(no_map).chain(unknown).chain(cut),
+                offline
+                    .missing([&self.package_path])
+                    .chain(no_map)
+                    .chain(not_searched)
+                    .chain(unknown)
+                    .chain(cut),
             ),
             as_of: offline.as_of.clone(),
         })

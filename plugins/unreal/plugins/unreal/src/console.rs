@@ -182,9 +182,9 @@ impl Tool for ConsoleCommand {
                 answer.output = value::text(&result, "output");
                 answer.error = value::text(&result, "error");
                 match log.and_then(|log| log.printed()) {
-                    Ok((printed, warning)) => {
+                    Ok((printed, warnings)) => {
                         answer.printed = printed;
-                        answer.warnings.extend(warning);
+                        answer.warnings.extend(warnings);
                     }
                     Err(why) => answer.warnings.push(format!(
                         "the output of the command is in the editor's log, which cannot be read: {why}"
@@ -224,10 +224,10 @@ impl LogMark {
         Ok(Self { path, length })
     }
 
-    /// The entries that were added to the log since the mark, and a warning if older ones are left
-    /// out. Waits until no further entries are added, at most for `MAX_WAIT`. If no entry is added
+    /// The newest entries that were added to the log since the mark, and warnings if older ones are
+    /// left out. Waits until no further entries are added, at most for `MAX_WAIT`. If no entry is added
     /// at all, it waits for the whole of `MAX_WAIT`.
-    fn printed(&self) -> Result<(Vec<String>, Option<String>), String> {
+    fn printed(&self) -> Result<(Vec<String>, Vec<String>), String> {
         let (started, mut last) = (Instant::now(), self.length);
         while started.elapsed() < MAX_WAIT {
             std::thread::sleep(LOOK_INTERVAL);
@@ -241,13 +241,19 @@ impl LogMark {
         let entries = tail.entries();
         // Of many entries, the newest are kept.
         let (total, rest) = (entries.len(), entries.len().saturating_sub(MAX_PRINTED));
-        let warning = (rest > 0).then(|| {
+        let newest = (rest > 0).then(|| {
             format!(
                 "only the newest {MAX_PRINTED} of {total} log entries are shown: read_editor_log \
                  shows the others"
             )
         });
-        Ok((entries.iter().skip(rest).map(|entry| shown_entry(entry)).collect(), warning))
+        let earlier = tail.is_cut.then(|| {
+            "the log grew by more than 4 MiB: only the last 4 MiB were read, earlier entries are in \
+             the file that get_log_file_path names"
+                .to_owned()
+        });
+        let warnings = newest.into_iter().chain(earlier).collect();
+        Ok((entries.iter().skip(rest).map(|entry| shown_entry(entry)).collect(), warnings))
     }
 }
 
@@ -333,11 +339,27 @@ mod tests {
         let path = folder.path().join("MyGame.log");
         let log: String = (0..104).map(|number| format!("LogTemp: entry {number}\n")).collect();
         fs::write(&path, log).expect("it can be written");
-        let (printed, warning) = LogMark { path, length: 0 }.printed().expect("it can be read");
+        let (printed, warnings) = LogMark { path, length: 0 }.printed().expect("it can be read");
         assert_eq!((printed.len(), printed[0].as_str()), (100, "LogTemp: entry 4"));
         let expected =
             "only the newest 100 of 104 log entries are shown: read_editor_log shows the others";
-        assert_eq!(warning.as_deref(), Some(expected));
+        assert_eq!(warnings, [expected]);
+    }
+
+    #[test]
+    fn the_newest_entries_of_a_long_output_are_shown() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("MyGame.log");
+        let line = |number: u32| format!("LogTemp: entry {number} {}\n", "x".repeat(1_000));
+        fs::write(&path, (0..5_000).map(line).collect::<String>()).expect("it can be written");
+        let (printed, warnings) = LogMark { path, length: 0 }.printed().expect("it can be read");
+        assert_eq!(printed.len(), 100);
+        for (entry, start) in [(0, "LogTemp: entry 4900 x"), (99, "LogTemp: entry 4999 x")] {
+            assert!(printed[entry].starts_with(start), "{}", printed[entry]);
+        }
+        let [newest, earlier] = warnings.as_slice() else { panic!("{warnings:?}") };
+        assert!(newest.starts_with("only the newest 100 of 4"), "{newest}");
+        assert!(earlier.contains("only the last 4 MiB were read"), "{earlier}");
     }
 
     #[test]

@@ -269,7 +269,10 @@ fn limits(found: &Found<'_>, left: usize) -> Vec<String> {
     for (state, count) in &found.unsearched {
         let why = match state {
             ContentState::Collected | ContentState::Waiting => continue,
-            ContentState::Partly => "have more texts than are searched (20000 each)",
+            ContentState::Partly => {
+                "have texts that are not searched: more than 20000, or within more than 4 levels of \
+                 structures and lists"
+            }
             ContentState::Unreadable => "could not be read: get_blueprint_graph says why",
             ContentState::TooLarge => "are larger than 64 MiB and were not searched",
             ContentState::Full => {

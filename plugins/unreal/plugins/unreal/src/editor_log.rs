@@ -187,8 +187,8 @@ fn pattern(text: &str) -> String {
 /// The end of a log file.
 pub struct Tail {
     text: String,
-    /// Whether the file has more text before this end.
-    is_cut: bool,
+    /// Whether text before this end was asked for and not read.
+    pub is_cut: bool,
 }
 
 impl Tail {
@@ -198,29 +198,30 @@ impl Tail {
     ///
     /// The file cannot be opened or read.
     pub fn read(path: &Path) -> std::io::Result<Self> {
-        let start = File::open(path)?.metadata()?.len().saturating_sub(MAX_READ_BYTES);
-        let mut tail = Self::after(path, start)?;
-        if start > 0 {
-            // The first line may be incomplete.
-            let line_start = tail.text.find('\n').map_or(tail.text.len(), |end| end + 1);
-            tail.text.drain(..line_start);
-        }
-        Ok(tail)
+        Self::after(path, 0)
     }
 
-    /// Reads the file from this offset on, at most 4 MiB.
+    /// Reads the end of a file, at most 4 MiB, and nothing before the offset `mark`. If text after
+    /// the mark is left out, the end begins with a whole line.
     ///
     /// # Errors
     ///
     /// The file cannot be opened or read.
-    pub fn after(path: &Path, start: u64) -> std::io::Result<Self> {
+    pub fn after(path: &Path, mark: u64) -> std::io::Result<Self> {
         let mut file = File::open(path)?;
+        let start = mark.max(file.metadata()?.len().saturating_sub(MAX_READ_BYTES));
         let _position = file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
         let _length = file.take(MAX_READ_BYTES).read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(&bytes);
-        let text = text.trim_start_matches('\u{feff}').to_owned();
-        Ok(Self { text, is_cut: start > 0 })
+        let mut text = text.trim_start_matches('\u{feff}').to_owned();
+        let is_cut = start > mark;
+        if is_cut {
+            // The first line may be incomplete.
+            let line_start = text.find('\n').map_or(text.len(), |end| end + 1);
+            text.drain(..line_start);
+        }
+        Ok(Self { text, is_cut })
     }
 
     /// The entries. A line that begins neither with a time nor with a category belongs to the entry

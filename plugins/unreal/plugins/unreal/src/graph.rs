@@ -45,6 +45,17 @@ enum Format {
     Json,
 }
 
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Self::PseudoCode => "pseudo_code",
+            Self::Outline => "outline",
+            Self::Markdown => "markdown",
+            Self::Json => "json",
+        }
+    }
+}
+
 fn pseudo_code() -> Format {
     Format::PseudoCode
 }
@@ -217,6 +228,11 @@ impl SourceQuery for BlueprintGraph {
         };
         if let Some(states) = states {
             // A state tree has no nodes with pins, so the answer is this text in every format.
+            answer.format = Format::PseudoCode;
+            if self.format != Format::PseudoCode {
+                let format = self.format.name();
+                faults.push(format!("a state tree comes as `pseudo_code`, not as `{format}`"));
+            }
             pages::lines(self, &mut answer, &states);
         } else if self.format == Format::Json {
             pages::nodes(self, &mut answer, graphs, blueprints.into_iter().map(blueprint));

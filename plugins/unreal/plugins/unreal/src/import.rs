@@ -106,7 +106,7 @@ impl Tool for ImportAsset {
             |path: &Option<String>| path.as_deref().map(|path| editor.path_there(path)).transpose();
         let (file_there, t3d_there) = (there(&file)?, there(&t3d)?);
         let project = editor.project.as_ref().or_fail("no project is open")?;
-        let target = Target::parse(&self.package_path, &project.mounts().0)?;
+        let target = Target::parse(&self.package_path, &project.mounts().mounts)?;
         let class = class(&self.class_path)?;
         let how = ImportTool::choose(&editor, file.as_deref(), t3d.as_deref(), class)?;
         let there = target.already_there(&editor, project)?;
@@ -259,7 +259,7 @@ impl Target {
         project: &Project,
     ) -> Result<Option<String>, Failure> {
         let known = self.known(editor)?;
-        let file = self.file(project, &project.mounts().0);
+        let file = self.file(project, &project.mounts().mounts);
         Ok(match (known, file) {
             (None, None) => None,
             (Some(known), Some(file)) => Some(format!("{known}, saved as {file}")),

@@ -10,8 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 use unreal_project::{
-    Checked, CppClasses, Index, MAX_FOLDER_DEPTH, MAX_PACKAGE_FOLDERS, MAX_PACKAGES, NoProject,
-    Opened, Project, State, TrustPolicy, find, find_among, now, refresh,
+    Checked, CppClasses, Index, MAX_FOLDER_DEPTH, MAX_PACKAGE_FOLDERS, MAX_PACKAGES,
+    MAX_PLUGIN_DEPTH, MAX_PLUGIN_FOLDERS, NoProject, Opened, Project, State, TrustPolicy, find,
+    find_among, now, refresh,
 };
 
 /// Time limit for reading many files in one call: by default, the host ends computation after 20 s.
@@ -121,7 +122,7 @@ impl Offline {
     ) -> impl Iterator<Item = String> + 'f {
         let missing = folders.into_iter().filter(move |folder| !self.index.has_folder(folder));
         missing.map(move |folder| {
-            let mounts = self.project.mounts().0.into_iter().map(|mount| mount.name);
+            let mounts = self.project.mounts().mounts.into_iter().map(|mount| mount.name);
             let mounts = mounts.collect::<Vec<_>>().join(", ");
             format!(
                 "there is no package in the folder {folder}: folders of this project begin with {mounts}"
@@ -187,6 +188,12 @@ fn warnings(project: &Project, index: &Index) -> Vec<String> {
         warnings.push(format!(
             "packages are missing in the index, which has at most {MAX_PACKAGES} packages of \
              {MAX_PACKAGE_FOLDERS} folders, nested at most {MAX_FOLDER_DEPTH} deep"
+        ));
+    }
+    if index.plugins_left_out {
+        warnings.push(format!(
+            "packages of Unreal plugins may be missing in the index: at most {MAX_PLUGIN_FOLDERS} folders \
+             are searched for plugins, nested at most {MAX_PLUGIN_DEPTH} deep"
         ));
     }
     if index.links_left_out > 0 {

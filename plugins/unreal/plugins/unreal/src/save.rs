@@ -51,7 +51,7 @@ impl Tool for SaveAssets {
             return Err(Failure::new("nothing was saved: no asset is named"));
         }
         let project = editor.project.as_ref().or_fail("no project is open")?;
-        let mounts = project.mounts().0;
+        let mounts = project.mounts().mounts;
         let mut packages = Vec::new();
         let mut files = Vec::new();
         for path in &self.asset_paths {

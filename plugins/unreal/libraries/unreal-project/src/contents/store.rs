@@ -4,7 +4,7 @@ use super::{Contents, IndexedPackage, State};
 use crate::store::UnparsedBytes;
 
 /// The first bytes of the serialized form; they change with the format.
-const MAGIC: &[u8; 8] = b"UEINSID3";
+const MAGIC: &[u8; 8] = b"UEINSID4";
 /// Size of a stored package, in integers of 32 bits.
 const U32S_PER_PACKAGE: usize = 10;
 

@@ -200,3 +200,26 @@ fn redirectors_among_references_that_are_left_out_are_counted() {
     assert_eq!(warnings.len(), 11, "{answer}");
     assert_eq!(warnings[10], "3 more of the references are redirectors", "{answer}");
 }
+
+#[test]
+fn the_status_says_that_plugins_may_be_missing() {
+    let limits = "at most 5000 folders are searched for plugins, nested at most 6 deep";
+    for (depth, is_cut) in [(6, false), (7, true)] {
+        let game = Game::new();
+        game.put(&format!("Plugins/{}Deep.uplugin", "d/".repeat(depth)), "{}");
+        let status = call::<UnrealStatus>(&Rehearsal::new(), &game, json!({}));
+        let warnings = status["warnings"].to_string();
+        assert_eq!(warnings.contains(limits), is_cut, "{depth}: {warnings}");
+    }
+}
+
+#[test]
+fn unused_assets_come_with_what_was_not_searched() {
+    for (length, is_told) in [(1 << 20, false), ((1 << 20) + 1, true)] {
+        let game = Game::new();
+        game.put("Source/MyGame/Names.cpp", " ".repeat(length));
+        let unused = call::<UnusedAssets>(&Rehearsal::new(), &game, json!({}));
+        let warnings = unused["warnings"].to_string();
+        assert_eq!(warnings.contains("only 5000 files of at most 1 MiB"), is_told, "{warnings}");
+    }
+}

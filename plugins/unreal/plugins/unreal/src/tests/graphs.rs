@@ -164,6 +164,14 @@ fn a_state_tree_is_shown_as_a_tree_in_pages() {
     assert!(text.len() <= 6_500 && first["hasMore"] == true, "{}", text.len());
     let rest = page(500);
     assert_eq!((&rest["text"], &rest["hasMore"]), (&json!("  state Phase499x\n"), &json!(false)));
+    for format in ["pseudo_code", "outline", "markdown", "json"] {
+        let arguments = json!({ "assetPath": "/Game/ST_Door", "format": format });
+        let answer = call::<BlueprintGraph>(&host, &game, arguments);
+        assert_eq!((&answer["format"], &answer["text"]), (&json!("pseudo_code"), &first["text"]));
+        let warnings = answer["warnings"].to_string();
+        let is_told = warnings.contains(&format!("not as `{format}`"));
+        assert_eq!(is_told, format != "pseudo_code", "{format}: {warnings}");
+    }
 }
 
 #[test]
