@@ -128,6 +128,22 @@ async fn the_time_to_answer_a_question_does_not_count_for_the_timeout() {
 }
 
 #[tokio::test]
+async fn the_question_of_a_request_that_could_not_be_sent_is_refused() {
+    within(async {
+        let web = Web::start(&["sse", "legacy", "late"]);
+        let upstream = defined(json!({"url": web.url, "transport": "sse"}));
+        let mut asked = call(&upstream, "ask", json!({}));
+        question(&mut asked).await;
+        // The server refuses the request after the question.
+        said(&upstream, "seen", json!({})).await;
+        let fault = asked.outcome().await.unwrap_err();
+        assert!(matches!(fault.trouble, FaultCause::Refused(500, _)), "{fault}");
+        has_seen(&upstream, "refusal: the request that this question belonged to has ended").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_dropped_request_is_cancelled() {
     within(async {
         let legacy = Web::start(&["http", "legacy"]);

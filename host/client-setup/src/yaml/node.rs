@@ -100,8 +100,8 @@ fn unparsable(at: &Marker, reason: &str) -> Unparsable {
     Unparsable { line: at.line(), column: at.col() + 1, reason: reason.to_owned() }
 }
 
-/// The offset of the indicator of the block scalar (`|` or `>`) that is the next node after `from`. Before the indicator
-/// there can be `:`, `-`, `?`, a tag, an anchor, and comments. `None`: there is no indicator.
+/// The offset of the indicator of the block scalar (`|` or `>`) that is the next node after `from`. Before the
+/// indicator there can be `:`, `-`, `?`, a tag, an anchor, and comments. `None`: there is no indicator.
 fn indicator(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
     loop {
@@ -157,29 +157,33 @@ impl<'a> Reader<'a> {
         if is_bracket { start + 1 } else { self.offset(&span.end) }
     }
 
-    /// The range of the block scalar that was read last: from its indicator to the end of its last line, before the line
-    /// break. Blank lines at the end belong to the scalar only if the indicator keeps them (`|+`). The parser's span
-    /// begins with the content, and ends where the next token or comment begins. `None`: no indicator was found.
+    /// The range of the block scalar that was read last: from its indicator to the end of its last line, before the
+    /// line break. Blank lines at the end belong to the scalar only if the indicator keeps them (`|+`). The parser's
+    /// span begins with the tag, the anchor or the content, and ends where the next token or comment begins. `None`:
+    /// no indicator was found.
     fn block_scalar(&self, span: &Span) -> Option<Range<usize>> {
         let (start, end) = (self.offset(&span.start), self.offset(&span.end));
-        let start_of_scalar = indicator(self.text, self.before).filter(|at| *at <= start)?;
+        let start_of_scalar = indicator(self.text, self.before).filter(|at| *at < end)?;
         let header = self.text.get(start_of_scalar..)?;
         let is_header = |letter: char| "|>+-".contains(letter) || letter.is_ascii_digit();
         let header = header.split(|letter| !is_header(letter)).next()?;
         let keeps = header.contains('+');
-        // Without content, the span begins with the indicator or with the next token.
-        let is_empty = start == start_of_scalar || start == end;
-        let indent = if is_empty { 0 } else { span.start.col() };
         let mut last = start_of_scalar + header.len();
         let mut at = self.text.get(last..end)?.find('\n').map_or(end, |found| last + found + 1);
+        let first = self.text.get(at..end)?.lines().find(|line| !line.trim().is_empty());
+        // `None`: there is no content.
+        let indent = match first {
+            _ if start > start_of_scalar && start < end => Some(span.start.col()),
+            first => first.map(|line| line.len() - line.trim_start_matches(' ').len()),
+        };
         while at < end {
             let line = self.text.get(at..end)?.split_inclusive('\n').next()?;
             let content = line.trim_end_matches(['\r', '\n']);
             let length = content.chars().count();
             // The last line of the span has no line break. It is the indentation of the next token, or ends the file.
             let belongs = match line.ends_with('\n') {
-                true => keeps || (length > indent && !is_empty),
-                false => end == self.text.len() && length > 0 && length >= indent,
+                true => keeps || indent.is_some_and(|indent| length > indent),
+                false => end == self.text.len() && length >= indent.unwrap_or_default().max(1),
             };
             if belongs {
                 last = at + content.len();
@@ -198,6 +202,7 @@ impl<'a> Reader<'a> {
             Event::Scalar(text, style, ..) => {
                 let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let range = is_block.then(|| self.block_scalar(&span)).flatten();
+                let end = start + self.text.get(start..end).unwrap_or_default().trim_end().len();
                 let kind = Kind::Scalar(text.into_owned(), style == ScalarStyle::Plain);
                 Ok(Node { range: range.unwrap_or(start..end), kind })
             }

@@ -1,4 +1,4 @@
-//! Tests of entries that end with a block scalar.
+//! Tests of entries that end with a block scalar or without a value.
 
 use serde_json::{Value, json};
 
@@ -15,6 +15,9 @@ const SCALARS: &[&str] = &[
     "|+\n      one\n",
     "|+\n      one\n\n  \n",
     "!!str |2+\n      one\n       \n",
+    "&a |\n      one\n         \n",
+    "!!str &a |\n",
+    "!!str |\n      one\n",
     "|2\n      one\n         \n",
     "|\n\n      one\n",
     "# a | comment\n      |\n      one\n",
@@ -57,8 +60,8 @@ fn joins(scalar: &str, rest: &str) -> bool {
     header.unwrap().contains('+') && rest.trim_start_matches(' ').starts_with('\n')
 }
 
-/// Runs a check for each format, line end, block scalar and rest. The check gets the format, and as texts: what is before
-/// the entry `mine`, this entry up to the block scalar, the block scalar, and the rest.
+/// Runs a check for each format, line end, block scalar and rest. The check gets the format, and as texts: what is
+/// before the entry `mine`, this entry up to the block scalar, the block scalar, and the rest.
 fn each(check: impl Fn(Format, [&str; 4])) {
     let map = ("  first:\n    cmd: a\n", "  mine:\n    cmd: b\n    text: ");
     let list = ("  - name: first\n    cmd: a\n", "  - name: mine\n    cmd: b\n    text: ");
@@ -150,7 +153,8 @@ fn a_block_scalar_at_the_end_of_a_file_needs_no_line_end() {
 
 #[test]
 fn a_list_whose_items_are_block_scalars_is_corrected() {
-    let text = "KEY:\n  mine:\n    args:\n      # first\n      - |\n        one\n      - >-\n        two\n  # last\n  other: {}\n";
+    let text = "KEY:\n  mine:\n    args:\n      # first\n\
+        \x20     - |\n        one\n      - >-\n        two\n  # last\n  other: {}\n";
     let corrected = Document::parse(MAP, text)
         .unwrap()
         .correct("mine", &[("args".to_owned(), json!(["three"]))]);
@@ -159,4 +163,22 @@ fn a_list_whose_items_are_block_scalars_is_corrected() {
     assert_eq!(corrected.as_deref(), Some(expected));
     let removed = Document::parse(MAP, text).unwrap().remove("mine");
     assert_eq!(removed.as_deref(), Some("KEY:\n  # last\n  other: {}\n"));
+}
+
+#[test]
+fn an_entry_that_ends_with_an_empty_value_keeps_the_next_line() {
+    let properties = ["", " # none", " ~", " &a", " !!str", " &a # none", " &a !!str", " \"\""];
+    for (key, value) in ["    env:", "    args:\n      -", "    args:\n    -"]
+        .into_iter()
+        .flat_map(|key| properties.map(|value| (key, value)))
+    {
+        for rest in
+            ["# a comment\nafter: 2\n", "  # a comment\n  last:\n    cmd: c\n", "after: 2\n"]
+        {
+            let before = "KEY:\n  first:\n    cmd: a\n";
+            let text = format!("{before}  mine:\n    cmd: b\n{key}{value}\n{rest}");
+            let removed = Document::parse(MAP, &text).unwrap().remove("mine");
+            assert_eq!(removed, Some(format!("{before}{rest}")), "{text}");
+        }
+    }
 }

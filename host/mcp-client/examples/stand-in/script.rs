@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::shop::Shop;
 
@@ -23,6 +23,8 @@ pub struct Server {
     /// The receivers of notifications of changes, with the ids of their subscriptions.
     pub listeners: Mutex<Vec<(Value, Out)>>,
     asks: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
+    /// Notified when a request is to be refused that was kept waiting.
+    pub late: Notify,
     next: AtomicU64,
     pub changed: AtomicBool,
     /// Whether the next request over HTTP makes the server forget all sessions.
@@ -47,6 +49,7 @@ impl Server {
             seen: Mutex::default(),
             listeners: Mutex::default(),
             asks: Mutex::default(),
+            late: Notify::new(),
             next: AtomicU64::new(1),
             changed: AtomicBool::new(false),
             forget: AtomicBool::new(false),
@@ -71,6 +74,9 @@ impl Server {
     pub async fn take(self: &Arc<Self>, mut message: Value, out: Out) {
         let Some(method) = message.get("method").and_then(Value::as_str).map(str::to_owned) else {
             let id = message.get("id").and_then(Value::as_u64);
+            if let Some(error) = message.pointer("/error/message").and_then(Value::as_str) {
+                self.saw(format!("refusal: {error}"));
+            }
             if let Some(asked) = id.and_then(|id| self.asks.lock().remove(&id)) {
                 let _gone = asked.send(message);
             }

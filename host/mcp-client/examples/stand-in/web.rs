@@ -115,7 +115,7 @@ impl Web {
                 let message: Value =
                     serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default();
                 if self.sse {
-                    return self.post_of_2024(query, message);
+                    return self.post_of_2024(query, message).await;
                 }
                 self.post(session, region.is_some(), message).await
             }
@@ -244,11 +244,21 @@ impl Web {
         stream(written)
     }
 
-    fn post_of_2024(&self, query: Option<String>, message: Value) -> Response<Written> {
+    /// Takes a message. With the option `late`, a call of `ask` is refused when `seen` is called next.
+    async fn post_of_2024(&self, query: Option<String>, message: Value) -> Response<Written> {
         let session = query.and_then(|id| self.sessions.lock().get(&id).cloned().flatten());
         let Some(out) = session else { return plain(404, "no such endpoint") };
+        let tool = message.pointer("/params/name").and_then(Value::as_str).unwrap_or_default();
+        let (is_asked, is_seen) = (tool == "ask", tool == "seen");
         let server = self.server.clone();
         tokio::spawn(async move { server.take(message, out).await });
+        if self.server.is("late") && is_asked {
+            self.server.late.notified().await;
+            return plain(500, "too late");
+        }
+        if is_seen {
+            self.server.late.notify_one();
+        }
         plain(202, "")
     }
 }

@@ -65,7 +65,9 @@ impl Sse {
         let shared = self.shared.clone();
         let sending = async move {
             if let Err(trouble) = shared.send(body).await {
-                shared.requests.calls.finish(id, RequestEnd::Trouble(trouble));
+                // The server may have asked questions for the request before the request failed.
+                let done = RequestEnd::Trouble(trouble);
+                shared.reply(shared.requests.calls.finish(id, done)).await;
             }
         };
         self.runtime.spawn(sending).abort_handle()
