@@ -440,7 +440,7 @@ fn a_long_answer_is_given_in_pages() {
         let text = read["result"]["contents"][0]["text"].as_str().unwrap_or_default().to_owned();
         assert!(!text.is_empty() && second.starts_with(&text), "{read}");
         let past = client.text("read_result", json!({"id": id, "page": 9_999}));
-        assert!(past.starts_with("error: the answer has "), "{past}");
+        assert!(past.starts_with("error: there is no page 9999: the answer has "), "{past}");
         let other = client.text("read_result", json!({"id": "x", "page": 1}));
         assert!(other.contains("no longer kept"), "{other}");
         let short = client.text("create_integration_card", json!({"basePath": "/nowhere"}));

@@ -292,7 +292,7 @@ fn equal_uris_of_two_servers_are_distinguished() {
         changes_reach_their_subscriber(&mut client, ALIAS, ["touch", "two_touch"]);
     }
     let checked = home.run(&["check"]);
-    assert!(checked.stdout.contains("has another URI"), "{checked:?}");
+    assert!(checked.stdout.contains("is offered under another URI"), "{checked:?}");
 }
 
 /// Subscribes to the resource of the second server, and checks that only changes of this resource are notified.

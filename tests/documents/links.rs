@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::support::workspace;
 
-/// Folders with Markdown that is content of a plugin or of a test, not a page of this repository.
-const CONTENT: &[&str] = &["plugins/ui5/resources", "target", "tests/cases", "tests/guests"];
+/// Folders with Markdown that is content of a plugin or of a test, not a page of this repository. The summary of the book
+/// names pages by their paths in the repository; `resources/book/stage.py` checks these.
+const CONTENT: &[&str] =
+    &["plugins/ui5/resources", "resources/book", "target", "tests/cases", "tests/guests"];
 
 /// Every page of this repository.
 fn pages() -> Vec<PathBuf> {

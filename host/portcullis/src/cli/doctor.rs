@@ -250,7 +250,7 @@ fn network(config: &Config, findings: &mut Findings) {
                 "network",
                 format!("{shown} cannot be reached: {error}"),
                 Some(
-                    "set HTTPS_PROXY if this network has a proxy; offline, the UI5 tools can use packs of data"
+                    "set HTTPS_PROXY if this network has a proxy; offline, some plugins can use packs of data"
                         .into(),
                 ),
             ),
