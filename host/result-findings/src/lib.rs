@@ -1,7 +1,8 @@
 //! Finds secrets, hidden text and instructions to models in the results of upstream servers, and marks the results.
 //!
-//! A mark is a member of the result's `_meta` ([`KEY`]). Everything else in the result stays as it is. The mark says
-//! which rules matched and where, and never what the text is.
+//! A mark is a member of the result's `_meta` ([`KEY`]). Everything else in the result stays as it is, except that an
+//! invalid `_meta`, which is not an object, is replaced. The mark says which rules matched and where, and never what the
+//! text is.
 //!
 //! The rules are conservative: each rule finds texts of a known form, such as the form of a provider's tokens. Texts of
 //! other forms are not found. A result without a mark can therefore still contain secrets, hidden text or instructions.
@@ -18,8 +19,8 @@ use serde_json::Value;
 /// The member of a result's `_meta` that has the findings.
 pub const KEY: &str = "portcullis/findings";
 
-/// Maximum length of a place (a JSON pointer into a result) in bytes, without the escapes of its last member. A member
-/// that does not fit is left out of the place.
+/// Maximum length of a place (a JSON pointer into a result), in bytes. In the last member, each `~0` and `~1` counts as one
+/// byte. A member that does not fit is left out of the place.
 const MAX_PLACE: usize = 200;
 
 /// What kind of text a rule finds.
@@ -113,7 +114,8 @@ impl Search {
         }
     }
 
-    /// Makes a member or item of the current value the place, calls `work`, and restores the place.
+    /// Appends the name of a member, or the index of an item, to the place if it fits, calls `work`, and restores the
+    /// place.
     fn within(&mut self, name: &str, work: impl FnOnce(&mut Self)) {
         let length = self.place.len();
         if length + name.len() < MAX_PLACE {

@@ -43,7 +43,7 @@ impl<'a> RequestClient<'a> {
     }
 
     /// Converts a notification to rmcp's types. `None`: the client does not want the notification, the notification is
-    /// not valid MCP, or its progress has not increased.
+    /// not valid MCP, or the notification is a plugin's progress that has a total and has not increased.
     fn typed(&self, notification: Notification) -> Option<Typed> {
         let invalid = |error: &serde_json::Error| {
             tracing::debug!("a notification of an upstream server is left out: {error}");

@@ -21,7 +21,7 @@ pub struct ProcessGrant {
 
 impl fmt::Display for ProcessGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "run {} in the directories a call names", self.commands)
+        write!(f, "run {} in the directories a call names, or in an empty one", self.commands)
     }
 }
 

@@ -99,7 +99,7 @@ pub struct App {
     /// The entity set and the columns to show.
     columns: Option<Columns>,
     typescript: bool,
-    /// Notes for the answer about defaults that were chosen.
+    /// Notes for the answer about the version of UI5, the version of OData and the columns.
     notes: Vec<String>,
 }
 

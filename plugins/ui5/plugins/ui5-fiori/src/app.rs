@@ -236,7 +236,9 @@ pub fn object_at<'v>(
     let mut inner = value;
     for key in keys {
         let Value::Object(map) = inner else {
-            return Err(format!("In the manifest, the value around '{key}' is not an object."));
+            return Err(format!(
+                "In the manifest, the value that should contain '{key}' is not an object."
+            ));
         };
         inner = map.entry(*key).or_insert_with(|| Value::Object(Map::new()));
     }

@@ -20,7 +20,8 @@ const RECONSTRUCTED: &str = "text/plain; profile=t3d-like";
 const PAGE: usize = 200;
 /// Maximum number of completions, by MCP.
 const MAX_COMPLETIONS: usize = 100;
-/// Maximum length of the text of one resource, in bytes.
+/// Maximum length of the text of one resource: in characters for text from the editor, and approximately in bytes for
+/// text from the files.
 const MAX_TEXT: usize = 8 << 20;
 
 /// The resources of the session's project.
@@ -31,7 +32,7 @@ impl Resources for ProjectResources {
         vec![
             Template::new(format!("{T3D}{{+filepath}}"), "blueprint-t3d")
                 .title("Object as T3D")
-                .description("An asset as a running editor exports it. Without an editor, the text is reconstructed from the file, says so in its first line, and is not for import. The path is like /Game/Doors/BP_Door."),
+                .description("An asset as a running editor exports it, or as reconstructed from the file. Reconstructed text says so in its first line and is not for import. The path is like /Game/Doors/BP_Door."),
             Template::new(format!("{MARKDOWN}{{+filepath}}"), "blueprint-markdown")
                 .title("Blueprint as Markdown")
                 .description("A Blueprint: parent, components, variables, and its graphs step by step. The path is like /Game/Doors/BP_Door.")
@@ -86,8 +87,8 @@ impl Resources for ProjectResources {
         };
         let offline = Offline::open(request, None)?;
         let Some(entry) = entry(&offline.index, &path) else { return Ok(None) };
-        // The file itself is checked, since a file that is changed in place does not change its
-        // folder.
+        // The file itself is checked, because the index can miss a file that is changed in place: such a change leaves
+        // the time of the folder as it is.
         let file = offline.project.dir.join(offline.index.text(entry.file));
         let Ok(found) = fs::metadata(file) else { return Ok(Some("gone".to_owned())) };
         let modified = found.modified().ok().and_then(|time| {
@@ -200,7 +201,8 @@ fn from_editor(request: &Request<'_>, uri: &str, path: &str) -> Result<Option<St
                 "Epic's server cannot export objects: this answer is from the files",
             ));
         }
-        // The editor's resource supports only Blueprints, and no path with a comma or `=`.
+        // The editor's server has a resource of the same URI, but only for Blueprints, and for no path with a comma or `=`.
+        // If the server refuses the URI, its tool `export_asset` exports the object.
         match editor.resource(uri) {
             Err(Fault::Refused(..)) => {
                 let object = AssetName::read(path)?.path();
