@@ -22,7 +22,8 @@ pub struct SealKey {
 }
 
 impl SealKey {
-    /// The key in this file. A file that is damaged, or that other users can read, is replaced by one with a new key.
+    /// The key in this file. A damaged file is replaced by one with a new key. On
+    /// Unix, so is a file to which other users have any access.
     pub fn at(path: PathBuf) -> Self {
         Self { path, key: Arc::default() }
     }
@@ -105,7 +106,7 @@ fn read_or_make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     }
 }
 
-/// The key in a file. `None`: the file holds no key, or other users can read it.
+/// The key in a file. `None`: the file holds no key, or, on Unix, other users have access to the file.
 fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;

@@ -11,7 +11,8 @@ use crate::machine::{Machine, Os};
 pub enum Scope {
     /// One user, in all projects.
     User,
-    /// All users who work in one project. Such a file is written only if the operator names the client.
+    /// All users who work in one project. Portcullis is added to such a file only if the operator
+    /// names the client.
     Project,
 }
 
@@ -62,7 +63,7 @@ pub struct Client {
     pub(crate) format: Format,
     pub(crate) shape: Shape,
     file: fn(&Machine) -> PathBuf,
-    /// A folder that exists if the client is installed or was used.
+    /// A folder that exists if the client is installed or was used. Used only for [`Scope::User`].
     trace: fn(&Machine) -> PathBuf,
 }
 

@@ -76,7 +76,8 @@ pub enum ConfineError {
     SystemCalls(#[source] Cause),
 }
 
-/// Why this process did not become the program of a confined child.
+/// Why this process, a child of the host, could not confine itself and become its program. On Windows, it starts the program
+/// instead.
 #[derive(Debug, thiserror::Error)]
 pub enum BecomeError {
     /// The arguments are not those of [`Child::start`](crate::Child::start).

@@ -1,5 +1,8 @@
 //! Splits text into words and reduces them to their stems.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::stem::stem;
 
 /// The stems of the words in a text. Words end at characters that are neither letters nor digits, and where a capital
@@ -39,13 +42,17 @@ fn first_word_length(run: &str) -> usize {
     run.len()
 }
 
-/// Whether a stem does not help to find a tool: a filler such as `the`, a single letter, or a number.
+/// Whether a stem does not help to find a tool: the stem of a filler such as `the`, a single ASCII letter, or a number in
+/// ASCII digits.
 pub(crate) fn is_filler(stem: &str) -> bool {
+    static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        FILLERS.iter().map(|word| crate::stem::stem((*word).to_owned())).collect()
+    });
     let is_number = || stem.bytes().all(|byte| byte.is_ascii_digit());
-    stem.len() == 1 || is_number() || FILLERS.contains(&stem)
+    stem.len() == 1 || is_number() || STEMS.contains(stem)
 }
 
-/// The stems of words that are frequent in questions and do not distinguish tools.
+/// Words that are frequent in questions and do not distinguish tools.
 const FILLERS: &[&str] = &[
     "a",
     "about",
@@ -96,12 +103,11 @@ const FILLERS: &[&str] = &[
     "or",
     "our",
     "please",
-    "pleas",
     "shall",
     "should",
     "so",
     "some",
-    "someon",
+    "someone",
     "something",
     "that",
     "the",
@@ -110,11 +116,9 @@ const FILLERS: &[&str] = &[
     "then",
     "there",
     "these",
-    "thes",
     "they",
     "this",
     "those",
-    "thos",
     "to",
     "tool",
     "us",
@@ -126,13 +130,10 @@ const FILLERS: &[&str] = &[
     "what",
     "when",
     "where",
-    "wher",
     "which",
     "while",
-    "whil",
     "who",
     "whose",
-    "whos",
     "why",
     "will",
     "with",
@@ -144,6 +145,15 @@ const FILLERS: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_filler_counts_as_one_where_it_is_read() {
+        for filler in FILLERS {
+            let read = words(filler);
+            assert!(matches!(read.as_slice(), [stem] if is_filler(stem)), "{filler}: {read:?}");
+        }
+        assert!(!is_filler("file"));
+    }
 
     #[test]
     fn names_of_all_styles_are_split() {

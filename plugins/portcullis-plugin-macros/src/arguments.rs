@@ -148,7 +148,7 @@ fn refuse_flatten(field: &Field, attributes: &SerdeAttributes) -> syn::Result<()
     if attributes.has("flatten") {
         return Err(syn::Error::new(
             field.span(),
-            "a struct with `flatten` cannot refuse unknown fields: write the fields here, or leave out `flatten`",
+            "with `flatten`, unknown fields cannot be refused: write the fields of the inner type here, or remove `flatten`, so that they are nested in JSON",
         ));
     }
     Ok(())

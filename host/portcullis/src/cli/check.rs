@@ -12,11 +12,11 @@ use portcullis_core::plugins::{GrantComparison, Plugins, compare};
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// The checked part works.
+    /// What was checked is as it should be.
     Good,
-    /// A remark for the operator.
+    /// Something does not work or needs attention, and the check does not fail.
     Remark,
-    /// The checked part does not work.
+    /// Something is wrong, and the check fails.
     Fault,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Finding {
     /// The part of the installation that the finding is about, in one word.
     pub(super) area: &'static str,
     pub(super) text: String,
-    /// The command, or the step, that mends the fault, if one is known.
+    /// The command, or the step, that corrects what was found or shows its cause, if one is known.
     pub(super) mend: Option<String>,
 }
 
@@ -153,7 +153,8 @@ pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Finding
     Ok(findings)
 }
 
-/// Adds what the commands may reach, and which of them are not started on this system.
+/// Adds what the programs that plugins may run can reach, which of these programs are missing, and which are refused
+/// because this system cannot confine them.
 fn commands(context: &CommandContext, findings: &mut Findings) -> anyhow::Result<()> {
     let strength = portcullis_confine::strength();
     findings.good("commands", format!("confined child processes: {strength}"));
@@ -162,7 +163,9 @@ fn commands(context: &CommandContext, findings: &mut Findings) -> anyhow::Result
         let line = format!("command `{}`: {}", command.name, command.reach());
         if command.program().is_none() {
             let install = command.missing().into_iter().find_map(|(_, install)| install);
-            let line = format!("{line}: calls that need it will fail");
+            let line = format!(
+                "{line}; its program is missing, so calls that need this command will fail"
+            );
             findings.remark("commands", line, install);
         } else if command.is_refused() {
             refused.push(command.name);

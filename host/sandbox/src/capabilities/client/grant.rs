@@ -148,7 +148,7 @@ impl ClientAsk {
 fn action_of(types::Consent { kind, subject, overwrites, .. }: &types::Consent) -> String {
     let clean =
         |text: &str, max| portcullis_audit::without_secrets(&portcullis_sanitize::line(text, max));
-    let mut action = format!("{} {}", portcullis_sanitize::line(kind, 80), clean(subject, 800));
+    let mut action = format!("{} {}", clean(kind, 80), clean(subject, 800));
     if let Some(lost) = overwrites {
         action += &format!(" (overwrites {})", clean(lost, 300));
     }

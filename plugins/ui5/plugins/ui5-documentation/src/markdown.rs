@@ -40,8 +40,8 @@ pub fn heading(line: &str) -> Option<&str> {
     text.strip_prefix(' ').filter(|_| (1..=6).contains(&marks)).map(str::trim)
 }
 
-/// Markdown without images, comments, anchors and HTML; code blocks stay as they are. The targets of
-/// links to other pages become the ids of these pages.
+/// Markdown without images, comments, anchors and HTML; code blocks only lose white space at the ends of
+/// lines. The targets of links to other pages become the ids of these pages.
 pub fn compact(page: &str) -> String {
     let mut compact = String::with_capacity(page.len());
     let mut is_code = false;
@@ -148,8 +148,8 @@ fn skip_image(rest: &str) -> usize {
     rest[end..].find(')').map_or(0, |close| end + close + 1)
 }
 
-/// Appends the end of a link to another page to `text`, and shortens the path of that page to its id. Returns how many
-/// bytes this replaces; 0 if there is no such link.
+/// If `rest` starts with the end of a link to another page, such as `](folder/id.md#part)`, adds the shortened end to
+/// `text`, such as `](id)`. Returns how many bytes of `rest` this replaces; 0 if there is no such link.
 fn shorten_link(rest: &str, text: &mut String) -> usize {
     let Some(from) = rest.strip_prefix("](") else { return 0 };
     let Some(end) = from.find(')') else { return 0 };

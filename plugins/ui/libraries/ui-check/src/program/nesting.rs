@@ -44,7 +44,7 @@ struct Level {
     expression: usize,
     /// Open prefixes of a statement.
     statement: usize,
-    /// Whether a statement has just ended.
+    /// Whether a `;` or a `}`, which may end a statement, came last.
     ended: bool,
 }
 
@@ -57,7 +57,7 @@ impl Level {
 struct Scan<'s> {
     rest: &'s str,
     before: TokenBefore,
-    /// The last word, if nothing followed it.
+    /// The last word, if no operator, bracket or member name followed it. Literals do not clear it.
     word: &'s str,
     /// Whether only spaces and comments precede the position on its line.
     newline: bool,
@@ -314,7 +314,8 @@ impl<'s> Scan<'s> {
         end
     }
 
-    /// A value begins. If it follows another value or a `}`, a new statement begins.
+    /// A value or a word begins. After a value or a `}`, the open prefixes of the expression end, unless the word continues
+    /// the expression, such as `in`. The prefixes of the statement end, too, unless the word is `else` or `while`.
     fn begins_value(&mut self, word: &str) {
         self.starts(word);
         let joins = matches!(word, "in" | "instanceof" | "of" | "extends");
