@@ -111,8 +111,7 @@ fn meaning(schema: &Value) -> String {
     }
     for (value, meaning) in choices {
         let mut meaning = meaning.trim_end_matches('.').to_owned();
-        let is_abbreviation =
-            meaning.bytes().nth(1).is_some_and(|second| second.is_ascii_uppercase());
+        let is_abbreviation = meaning.as_bytes().get(1).is_some_and(u8::is_ascii_uppercase);
         if let (false, Some(first)) = (is_abbreviation, meaning.get_mut(..1)) {
             first.make_ascii_lowercase();
         }

@@ -53,7 +53,7 @@ fn meaning(schema: &Value, path: &[String]) -> Option<String> {
     });
     let mut text = key_schema?.get("description")?.as_str()?.trim_end_matches('.').to_owned();
     // An abbreviation, such as HTTP, stays as it is.
-    if text.bytes().nth(1).is_some_and(|second| !second.is_ascii_uppercase()) {
+    if text.as_bytes().get(1).is_some_and(|second| !second.is_ascii_uppercase()) {
         text.get_mut(..1)?.make_ascii_lowercase();
     }
     Some(text)
