@@ -1,6 +1,6 @@
 //! Writes the secrets of imported servers into files that only the user can read.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -22,8 +22,10 @@ impl<'a> SecretFiles<'a> {
             .with_context(|| format!("creating {}", self.folder.display()))?;
         let path = path(self.folder, name);
         let shown = path.display();
-        let existing = match std::fs::read(&path) {
-            Ok(bytes) => Some(bytes),
+        let mut bytes = Vec::new();
+        let read = std::fs::File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes));
+        let existing = match read {
+            Ok(_) => Some(bytes),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => {
                 let why = format!(
