@@ -100,9 +100,10 @@ fn an_entry_is_added_after_a_block_scalar() {
         if rest.contains("last") {
             return;
         }
-        let (added, new) = match format {
-            LIST => ("  - name: new\n    cmd: d\n", json!({"name": "new", "cmd": "d"})),
-            _ => ("  new:\n    cmd: d\n", json!({"cmd": "d"})),
+        let (added, new) = if format == LIST {
+            ("  - name: new\n    cmd: d\n", json!({"name": "new", "cmd": "d"}))
+        } else {
+            ("  new:\n    cmd: d\n", json!({"cmd": "d"}))
         };
         let text = [before, entry, scalar, rest].concat();
         let after = Document::parse(format, &text).unwrap().add("new", &keys(new));
