@@ -144,14 +144,17 @@ fn unreal_tools_read_a_project_on_a_drive() {
             assert_eq!(found["bExists"], true, "{folder}, {asset}: {found}");
             assert_eq!(found["file"]["path"], "Content/Doors/BP_Door.uasset", "{found}");
         }
-        let configured = structured("get_project_config", json!({ "projectDir": folder }));
+        let arguments = json!({ "projectDir": folder, "key": "GameName" });
+        let configured = structured("get_project_config", arguments);
         let content = configured["paths"]["projectContentDir"].as_str().expect("a path");
         let is_there = content.eq_ignore_ascii_case(&format!("{project}/Content/"));
         assert!(is_there, "{folder}: {content}");
-        assert!(configured["settings"].to_string().contains("GameName"), "{configured}");
+        let settings = configured["settings"].to_string();
+        assert!(settings.contains("\"value\":\"MyGame\""), "{configured}");
     }
     let searched = structured("search_assets", json!({ "packagePaths": ["/Game/Doors"] }));
-    assert_eq!(searched["totalCount"], 2, "{searched}");
+    // Each package has a Blueprint and its class.
+    assert_eq!(searched["totalCount"], 4, "{searched}");
     let file = |name: &str| format!("{project}/Content/Doors/{name}.uasset").replace('/', "\\");
     let both = json!({ "fileBefore": file("BP_Door"), "fileAfter": file("BP_Gate") });
     let compared = structured("diff_assets", both);
