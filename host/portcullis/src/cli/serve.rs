@@ -77,9 +77,10 @@ impl Args {
         let key_file = context.config.http.state_key_file.as_deref();
         let key_file = key_file.filter(|_| self.options.is_http());
         let shared = context.shared(host.clone(), selections, key_file)?;
+        // Before the server says that it serves: without a handler, SIGHUP would end this process.
+        let hangup = Hangup::listen(on_hangup)?;
         let follow = |context, access| async {
             let Some(common) = reloads else { return std::future::pending().await };
-            let hangup = Hangup::listen(on_hangup)?;
             let (options, shared) = (&self.options, shared.clone());
             let reloader = Reloader { common, options, context, sandbox, shared, access, hangup };
             match reloader.follow().await {}
