@@ -12,6 +12,7 @@ use crate::{
 };
 use portcullis_plugin::prelude::*;
 use std::{
+    error::Error,
     fs,
     path::PathBuf,
     time::{Duration, Instant},
@@ -182,8 +183,8 @@ impl Tool for ConsoleCommand {
                 answer.output = value::text(&result, "output");
                 answer.error = value::text(&result, "error");
                 match log.and_then(|log| log.printed()) {
-                    Ok((printed, warnings)) => {
-                        answer.printed = printed;
+                    Ok(Printed { entries, warnings }) => {
+                        answer.printed = entries;
                         answer.warnings.extend(warnings);
                     }
                     Err(why) => answer.warnings.push(format!(
@@ -214,30 +215,37 @@ struct LogMark {
     length: u64,
 }
 
+/// What a command added to the log.
+struct Printed {
+    /// The newest entries.
+    entries: Vec<String>,
+    /// Warnings about older entries that are left out.
+    warnings: Vec<String>,
+}
+
 impl LogMark {
     /// Notes the end of the editor's log. Fails, with the reason, if this plugin cannot read the
     /// log.
-    fn set(editor: &Editor<'_>) -> Result<Self, String> {
-        let reported_path = log_file::told(editor).map_err(|fault| fault.to_string())?;
+    fn set(editor: &Editor<'_>) -> Result<Self, Box<dyn Error>> {
+        let reported_path = log_file::told(editor)?;
         let path = editor.path_here(&reported_path);
-        let length = fs::metadata(&path).map_err(|error| error.to_string())?.len();
+        let length = fs::metadata(&path)?.len();
         Ok(Self { path, length })
     }
 
-    /// The newest entries that were added to the log since the mark, and warnings if older ones are
-    /// left out. Waits until no further entries are added, at most for `MAX_WAIT`. If no entry is added
+    /// The entries that were added to the log since the mark. Waits until no further entries are added, at most for `MAX_WAIT`. If no entry is added
     /// at all, it waits for the whole of `MAX_WAIT`.
-    fn printed(&self) -> Result<(Vec<String>, Vec<String>), String> {
+    fn printed(&self) -> Result<Printed, Box<dyn Error>> {
         let (started, mut last) = (Instant::now(), self.length);
         while started.elapsed() < MAX_WAIT {
             std::thread::sleep(LOOK_INTERVAL);
-            let length = fs::metadata(&self.path).map_err(|error| error.to_string())?.len();
+            let length = fs::metadata(&self.path)?.len();
             if length == last && length > self.length {
                 break;
             }
             last = length;
         }
-        let tail = Tail::after(&self.path, self.length).map_err(|error| error.to_string())?;
+        let tail = Tail::after(&self.path, self.length)?;
         let entries = tail.entries();
         // Of many entries, the newest are kept.
         let (total, rest) = (entries.len(), entries.len().saturating_sub(MAX_PRINTED));
@@ -253,7 +261,8 @@ impl LogMark {
                 .to_owned()
         });
         let warnings = newest.into_iter().chain(earlier).collect();
-        Ok((entries.iter().skip(rest).map(|entry| shown_entry(entry)).collect(), warnings))
+        let entries = entries.iter().skip(rest).map(|entry| shown_entry(entry)).collect();
+        Ok(Printed { entries, warnings })
     }
 }
 
@@ -339,7 +348,8 @@ mod tests {
         let path = folder.path().join("MyGame.log");
         let log: String = (0..104).map(|number| format!("LogTemp: entry {number}\n")).collect();
         fs::write(&path, log).expect("it can be written");
-        let (printed, warnings) = LogMark { path, length: 0 }.printed().expect("it can be read");
+        let printed = LogMark { path, length: 0 }.printed().expect("it can be read");
+        let Printed { entries: printed, warnings } = printed;
         assert_eq!((printed.len(), printed[0].as_str()), (100, "LogTemp: entry 4"));
         let expected =
             "only the newest 100 of 104 log entries are shown: read_editor_log shows the others";
@@ -352,7 +362,8 @@ mod tests {
         let path = folder.path().join("MyGame.log");
         let line = |number: u32| format!("LogTemp: entry {number} {}\n", "x".repeat(1_000));
         fs::write(&path, (0..5_000).map(line).collect::<String>()).expect("it can be written");
-        let (printed, warnings) = LogMark { path, length: 0 }.printed().expect("it can be read");
+        let printed = LogMark { path, length: 0 }.printed().expect("it can be read");
+        let Printed { entries: printed, warnings } = printed;
         assert_eq!(printed.len(), 100);
         for (entry, start) in [(0, "LogTemp: entry 4900 x"), (99, "LogTemp: entry 4999 x")] {
             assert!(printed[entry].starts_with(start), "{}", printed[entry]);

@@ -118,18 +118,6 @@ fn blueprints_are_found() {
 }
 
 #[test]
-fn status_names_the_limits_that_leave_packages_out() {
-    let limits = "has at most 200000 packages of 50000 folders, nested at most 48 deep";
-    for (depth, is_cut) in [(48, false), (49, true)] {
-        let game = Game::new();
-        game.put(&format!("Content/{}Deep.uasset", "d/".repeat(depth)), "");
-        let status = call::<UnrealStatus>(&Rehearsal::new(), &game, json!({}));
-        let warnings = status["warnings"].to_string();
-        assert_eq!(warnings.contains(limits), is_cut, "{depth}: {warnings}");
-    }
-}
-
-#[test]
 fn assets_are_found() {
     let (game, host) = (Game::new(), Rehearsal::new());
     let arguments = json!({ "packagePaths": ["/Game/Maps"], "bIncludeTags": true });

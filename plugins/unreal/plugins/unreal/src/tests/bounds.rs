@@ -202,14 +202,19 @@ fn redirectors_among_references_that_are_left_out_are_counted() {
 }
 
 #[test]
-fn the_status_says_that_plugins_may_be_missing() {
-    let limits = "at most 5000 folders are searched for plugins, nested at most 6 deep";
-    for (depth, is_cut) in [(6, false), (7, true)] {
-        let game = Game::new();
-        game.put(&format!("Plugins/{}Deep.uplugin", "d/".repeat(depth)), "{}");
-        let status = call::<UnrealStatus>(&Rehearsal::new(), &game, json!({}));
-        let warnings = status["warnings"].to_string();
-        assert_eq!(warnings.contains(limits), is_cut, "{depth}: {warnings}");
+fn the_status_names_the_limits_that_leave_packages_or_plugins_out() {
+    let packages = "has at most 200000 packages of 50000 folders, nested at most 48 deep";
+    let plugins = "at most 5000 folders are searched for plugins, nested at most 6 deep";
+    for (folder, file, limits, most) in
+        [("Content", "Deep.uasset", packages, 48), ("Plugins", "Deep.uplugin", plugins, 6)]
+    {
+        for (depth, is_cut) in [(most, false), (most + 1, true)] {
+            let game = Game::new();
+            game.put(&format!("{folder}/{}{file}", "d/".repeat(depth)), "{}");
+            let status = call::<UnrealStatus>(&Rehearsal::new(), &game, json!({}));
+            let warnings = status["warnings"].to_string();
+            assert_eq!(warnings.contains(limits), is_cut, "{folder}, {depth}: {warnings}");
+        }
     }
 }
 
