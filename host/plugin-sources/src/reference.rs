@@ -231,6 +231,8 @@ mod tests {
 
     #[test]
     fn invalid_references_are_refused() {
+        let unnamed = Reference::parse("oci://ghcr.io").unwrap_err().to_string();
+        assert!(unnamed.contains("`oci://ghcr.io` names a registry without"), "{unnamed}");
         for text in [
             "oci://",
             "oci://ghcr.io",
