@@ -174,6 +174,8 @@ fn pinned_and_copied_plugins_are_updated_only_from_a_named_source() {
     let from = home.run(&["plugin", "update", "echo", "--from", &tag, "--yes"]);
     check(&from, 0, &["updated: ", &format!("from now on from {tag}")]);
     check(&home.run(&["plugin", "update"]), 0, &["echo", "up to date"]);
+    let same = home.run(&["plugin", "update", "echo", "--from", &tag, "--yes"]);
+    check(&same, 0, &["changes  none\n"]);
 }
 
 #[test]

@@ -107,3 +107,21 @@ fn find_in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut Vec<Str
     };
     is_deeper || value.span().contains(&offset)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_description_continues_a_sentence_and_abbreviations_stay() {
+        for (description, expected) in [
+            ("Directories of plugins.", "directories of plugins"),
+            ("HTTP is served.", "HTTP is served"),
+        ] {
+            let schema = json!({ "properties": { "a": { "description": description } } });
+            assert_eq!(meaning(&schema, &["a".to_owned()]).as_deref(), Some(expected));
+        }
+    }
+}

@@ -66,8 +66,28 @@ fn free_name(server: &[String], context: &CommandContext) -> String {
             || config.plugins.contains_key(name)
             || portcullis_core::plugins::is_bundled(name)
     };
-    let name = name_of(server).unwrap_or_else(|| "wrapped".to_owned());
+    first_free(name_of(server).unwrap_or_else(|| "wrapped".to_owned()), is_taken)
+}
+
+/// The name, or the first name made from it that is not taken.
+fn first_free(name: String, is_taken: impl Fn(&String) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{name}-wrapped-{number}"));
     let mut names = [name.clone(), format!("{name}-wrapped")].into_iter().chain(numbered);
     names.find(|name| !is_taken(name)).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_gets_an_ending_that_is_free() {
+        let free = |taken: &[&str]| {
+            first_free("git".to_owned(), |name| taken.iter().any(|taken| taken == name))
+        };
+        assert_eq!(free(&[]), "git");
+        assert_eq!(free(&["git"]), "git-wrapped");
+        assert_eq!(free(&["git", "git-wrapped"]), "git-wrapped-2");
+        assert_eq!(free(&["git", "git-wrapped", "git-wrapped-2"]), "git-wrapped-3");
+    }
 }

@@ -1,6 +1,7 @@
 //! Tests that check which asks a grant of the client covers.
 
 use super::grant::*;
+use crate::bindings::types;
 use crate::gate::Ask as _;
 
 #[test]
@@ -34,4 +35,17 @@ fn an_agreed_pattern_is_for_one_kind_of_action() {
 fn an_empty_list_is_refused_at_load() {
     let error = toml::from_str::<ClientGrant>("features = []").unwrap_err();
     assert!(error.to_string().contains("name at least one"), "{error}");
+}
+
+#[test]
+fn a_record_of_consent_has_no_secret_in_any_of_its_parts() {
+    let consent = types::Consent {
+        kind: "run token=hunter2".into(),
+        action: String::new(),
+        subject: "push --password=hunter3".into(),
+        overwrites: Some("secret=hunter4".into()),
+    };
+    let ask = ClientAsk::of(&types::Ask::Consent(consent)).unwrap();
+    assert!(!ask.action.contains("hunter"), "{}", ask.action);
+    assert!(ask.action.starts_with("run token=") && ask.action.contains("push"), "{}", ask.action);
 }
