@@ -116,8 +116,14 @@ async fn handshake_over(
         Ok(ready(channel, peer))
     };
     match (settings.plan.protocol, era, way) {
-        (Protocol::Legacy, _, _)
-        | (Protocol::Auto, Some(Era::Legacy), _)
+        (Protocol::Legacy, _, _) => legacy(channel).await.map_err(|trouble| match trouble {
+            FaultCause::Protocol(why) => {
+                let because = format!("{why}; remove `protocol`, unless the server is at fault");
+                FaultCause::Configuration(because.into())
+            }
+            other => other,
+        }),
+        (Protocol::Auto, Some(Era::Legacy), _)
         | (Protocol::Auto, None | Some(Era::Modern), TransportChoice::Sse) => legacy(channel).await,
         (Protocol::Modern, _, _) => {
             let peer = handshake::discover(&channel, client).await?;
