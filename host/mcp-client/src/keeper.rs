@@ -126,10 +126,10 @@ fn become_program(
     }
     #[cfg(not(target_os = "linux"))]
     let _used_on_linux_only = parent;
-    if let Some(terms) = terms {
-        if let Err(error) = restrict(&terms.confinement, &ResourceLimits::default()) {
-            return format!("confining the server: {}", portcullis_sanitize::error_chain(&error));
-        }
+    if let Some(terms) = terms
+        && let Err(error) = restrict(&terms.confinement, &ResourceLimits::default())
+    {
+        return format!("confining the server: {}", portcullis_sanitize::error_chain(&error));
     }
     #[cfg(windows)]
     {
