@@ -125,10 +125,10 @@ class Comparison {
     mkdirSync(path);
     const text = (value) => JSON.stringify(value);
     const sections = servers.map((server) => {
-      const { command, env = {} } = this.servers[server];
+      const { command, env = {}, protocol = 'auto' } = this.servers[server];
       const [first, ...args] = command;
       const variables = Object.entries({ PATH: process.env.PATH, ...env }).map(([key, value]) => `${key} = ${text(value)}`);
-      return `[upstreams.${server}]\ncommand = ${text(first)}\nargs = ${text(args)}\n[upstreams.${server}.env]\n${variables.join('\n')}\n`;
+      return `[upstreams.${server}]\ncommand = ${text(first)}\nargs = ${text(args)}\nprotocol = ${text(protocol)}\n[upstreams.${server}.env]\n${variables.join('\n')}\n`;
     });
     writeFileSync(join(path, 'portcullis.toml'), `[host]\nbundled = false\n${sections.join('')}`);
     return path;
