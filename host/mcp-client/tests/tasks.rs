@@ -53,7 +53,11 @@ async fn a_tasks_status_and_progress_reach_the_caller() {
                         told.push(json!([params["progress"], params.get("message")]));
                     }
                     Event::Done(done) => break assert_eq!(text(done.unwrap()), "found"),
-                    other => panic!("{other:?}"),
+                    other @ (Event::Log(_)
+                    | Event::Updated(_)
+                    | Event::Other { .. }
+                    | Event::Ask { .. }
+                    | Event::Withdrawn(_)) => panic!("{other:?}"),
                 }
             }
             assert_eq!(told, expected);
