@@ -41,6 +41,7 @@ mod processes;
 mod protocol;
 mod reload;
 mod report;
+mod results;
 mod run_loading;
 mod run_notices;
 mod runs;

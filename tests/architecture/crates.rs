@@ -105,7 +105,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("humantime", &["audit"]),
     ("hyper", &["http-server", "login"]),
     ("hyper-util", &["egress", "http-server", "login"]),
-    ("ipnet", &["sandbox"]),
+    ("ipnet", &["mcp-client", "sandbox"]),
     ("jsonc-parser", &["client-setup"]),
     ("jsonschema", &["core"]),
     ("jsonwebtoken", &["http-server"]),

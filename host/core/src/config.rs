@@ -39,7 +39,7 @@ pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 pub use other::{error_at, parse_as};
 use portcullis_engine::{Limits, SomeLimits};
 use portcullis_plugin_sources::SourceConfigs;
-pub use profiles::{ProfileConfig, ToolOffer};
+pub use profiles::{ProfileConfig, StructuredContent, ToolOffer};
 pub use schema::{expected, schema};
 pub use secrets::shown;
 pub use telemetry::TelemetryConfig;

@@ -23,6 +23,7 @@ mod serve;
 mod session;
 mod shared;
 mod state_keys;
+mod structured;
 mod tasks;
 
 use std::borrow::Cow;

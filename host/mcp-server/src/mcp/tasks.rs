@@ -24,9 +24,6 @@ use portcullis_core::sandbox::CallNotification;
 use portcullis_core::source::Source;
 use portcullis_mcp_client::{Object, RpcError};
 
-/// The contract's name for the extension.
-pub const FEATURE: &str = "extension:io.modelcontextprotocol/tasks";
-
 /// Maximum number of tasks that run at the same time, of all clients together.
 const MAX_TASKS: usize = 64;
 
