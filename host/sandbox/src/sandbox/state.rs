@@ -22,6 +22,7 @@ use crate::bindings::portcullis::plugin::{request, settings};
 use crate::bindings::types::Answer;
 use crate::capabilities::Capability;
 use crate::capabilities::http::Http;
+use crate::capabilities::store::StorePlace;
 use crate::capabilities::tools::ToolCalls;
 use crate::gate::{Gate, Policy};
 use portcullis_engine::{Limiter, Limits, Output, size};
@@ -32,8 +33,8 @@ const MAX_JOB_BYTES: usize = 32 * 1024;
 /// The folders, the cache and the commands of the host that one plugin uses.
 #[derive(Clone)]
 pub struct PluginResources {
-    /// The folder of the plugin's store.
-    pub store: PathBuf,
+    /// Where the plugin's store is.
+    pub store: StorePlace,
     /// The folder for journals of file transactions. All plugins share it.
     pub journals: PathBuf,
     /// The plugin's cache. `None`: no cache is granted.
