@@ -54,7 +54,11 @@ async function keep(client, worker) {
 	const known = told.set.get(key) ?? { acknowledged: 0, tried: 0 };
 	const next = known.tried + 1;
 	told.set.set(key, { ...known, tried: next });
-	await client.tool("keep", { steps: [{ do: "set", key, value: String(next) }] });
+	const written = await client.tool("keep", { steps: [{ do: "set", key, value: String(next) }] });
+	// The tool answers with the error of its store as text.
+	if (!/^version \d+$/.test(written)) {
+		throw new Failure(written);
+	}
 	told.set.set(key, { acknowledged: next, tried: next });
 	const read = await client.tool("keep", { steps: [{ do: "get", key }] });
 	const [, version, value] = read.match(/^version (\d+) "(\d+)"$/) ?? [];

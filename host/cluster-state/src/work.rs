@@ -130,11 +130,12 @@ impl ClusterState {
             call.arg(u8::from(is_sign)).arg(kept);
             call.invoke_async::<redis::Value>(&mut connection).await
         };
-        let found = match self.0.connection.run(work).await? {
-            redis::Value::Int(_) => return Ok(Reported::Lost),
-            found => redis::from_redis_value::<Vec<Vec<u8>>>(found)
-                .map_err(|_| StateError::Foreign { what: "a list of messages" })?,
-        };
+        let found = self.0.connection.run(work).await?;
+        if let redis::Value::Int(_) = found {
+            return Ok(Reported::Lost);
+        }
+        let found: Vec<Vec<u8>> = redis::from_redis_value(found)
+            .map_err(|_| StateError::Foreign { what: "a list of messages" })?;
         let place = [MESSAGES.as_bytes(), name.as_bytes()];
         let opened = found.iter().map(|sealed| self.0.seal.open(&place, sealed, "a message"));
         Ok(Reported::Messages(opened.collect::<Result<_, _>>()?))
