@@ -9,6 +9,7 @@ mod prepared;
 mod shared_state;
 mod sockets;
 mod state;
+mod store_place;
 mod work;
 
 use std::collections::BTreeMap;
@@ -35,10 +36,10 @@ pub use shared_state::{Broadcast, DeferredJob, SharedState};
 pub use state::{
     ALWAYS_LINKED, CallContext, CallNotification, InstanceState, PluginResources, RequestHandle,
 };
+pub use store_place::StorePlace;
 pub use work::{GuestAnswer, Work};
 
 use crate::bindings::Manifest;
-use crate::capabilities::store::StorePlace;
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, CallIdentity, Trail};
 use portcullis_checked_files::{Records, SealKey, WriteError};

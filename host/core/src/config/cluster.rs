@@ -25,17 +25,20 @@ impl Config {
     /// Checks the address of the cluster's state, and that there are keys for it.
     pub(super) fn check_cluster(&self) -> Result<(), ConfigError> {
         let Some(cluster) = &self.cluster else { return Ok(()) };
-        Address::parse(&cluster.state)
-            .map_err(|error| ConfigError::key("cluster.state", Fault::Value(error.to_string())))?;
+        // The errors name the table: they concern keys in combination, and keys beside the one that is wrong.
+        let wrong = |text: String| Err(ConfigError::key("cluster", Fault::Value(text)));
+        if let Err(error) = Address::parse(&cluster.state) {
+            return wrong(format!("`state`: {error}"));
+        }
         if let Some(Secret::BearerEnv(_)) = cluster.password {
             let text =
-                "a password is no bearer token: write { env = \"NAME\" } or { file = \"/PATH\" }";
-            return Err(ConfigError::key("cluster.password", Fault::Value(text.to_owned())));
+                "`password` is no bearer token: write { env = \"NAME\" } or { file = \"/PATH\" }";
+            return wrong(text.to_owned());
         }
         if self.http.state_key_file.is_none() {
-            let text = "the cluster's state is sealed with the keys of the hosts: write `state-key-file` under [http], \
-                        with the same keys for all hosts";
-            return Err(ConfigError::key("cluster.state", Fault::Value(text.to_owned())));
+            let text = "the state is sealed with the keys of the hosts: write `state-key-file` under [http], with the \
+                        same keys for all hosts";
+            return wrong(text.to_owned());
         }
         Ok(())
     }
@@ -61,7 +64,7 @@ mod tests {
         ] {
             let text = format!("{KEYS}[cluster]\nstate = {address:?}\n");
             let error = error(&text);
-            assert!(error.contains(expected) && error.contains("cluster.state"), "{error}");
+            assert!(error.contains(expected) && error.contains("`cluster`: `state`"), "{error}");
             assert!(!error.contains("s3cr3t"), "{error}");
         }
         let text = format!(

@@ -4,10 +4,11 @@
 //! hosts. If the host falls silent, the task has failed. No other host runs the task again, because it may have had
 //! effects.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use portcullis_cluster_state::{ClusterState, Report, Reported, SIGN_INTERVAL, StateError};
+use portcullis_cluster_state::{
+    ClusterState, Report, Reported, SIGN_INTERVAL, StateError, WorkState,
+};
 use portcullis_sanitize::error_chain;
 use rmcp::RoleServer;
 use rmcp::model::{DetailedTask, ErrorCode, ErrorData, InputResponses, TaskPayload, TaskStatus};
@@ -19,7 +20,6 @@ use tokio::time::Instant;
 
 use super::Server;
 use super::caller::Caller;
-use super::shared::Shared;
 
 /// Interval at which messages are fetched for a task that waits for answers.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(100);
@@ -28,8 +28,8 @@ const ANSWER_INTERVAL: Duration = Duration::from_millis(100);
 const WORK_INTERVAL: Duration = Duration::from_millis(400);
 
 /// The error of a task whose host fell silent.
-const LOST: &str = "the host that ran this task has ended or cannot be reached, so the task was given up. What it did until then may have taken \
-                    effect; it was not repeated";
+const LOST: &str = "the host that ran this task has ended or cannot be reached, so the task was given up. What it did \
+                    until then may have taken effect; it was not repeated";
 
 /// A task, as hosts report it.
 #[derive(Serialize, Deserialize)]
@@ -73,8 +73,9 @@ impl OwnTask {
         }
     }
 
-    /// Reports the task until it has ended or is lost, and passes on what clients sent to other hosts.
-    pub(super) async fn follow(self, shared: Arc<Shared>) {
+    /// Reports the task until it has ended, and passes on what clients sent to other hosts. `give_up` is called if the
+    /// task is lost.
+    pub(super) async fn follow(self, give_up: impl FnOnce(&str)) {
         let (mut last, mut received, mut signed) = (Vec::new(), 0, Instant::now());
         // The manager forgets a task some time after its end.
         while let Some((text, status)) = self.text() {
@@ -97,8 +98,7 @@ impl OwnTask {
                     tracing::warn!(
                         "a task was given up by another host, because this host was silent"
                     );
-                    shared.tasks.give_up(&self.id);
-                    return;
+                    return give_up(&self.id);
                 }
                 // Tried again: a result that was not reported yet is kept here.
                 Err(error) => tracing::debug!("reporting a task: {}", error_chain(&error)),
@@ -214,7 +214,18 @@ async fn look(
     if id.len() > 64 || !id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
         return Ok(None);
     }
-    let Some(found) = state.look_at_work(id).await.map_err(failed)? else { return Ok(None) };
+    match state.look_at_work(id).await.map_err(failed)? {
+        Some(found) => seen_by(principal, &found),
+        None => Ok(None),
+    }
+}
+
+/// A task as its caller sees it. `None`: the task is another caller's.
+///
+/// # Errors
+///
+/// The state is not a task: a fault of the host that reported it.
+fn seen_by(principal: Option<&str>, found: &WorkState) -> Result<Option<DetailedTask>, ErrorData> {
     let reported: ReportedTask = serde_json::from_slice(&found.state).map_err(|error| {
         tracing::warn!("the state of a task cannot be read: {error}");
         ErrorData::internal_error("the host cannot read the state of this task", None)
@@ -252,4 +263,41 @@ fn failed(error: StateError) -> ErrorData {
         "the host cannot use the state that the hosts share"
     };
     ErrorData::internal_error(text, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::Task;
+
+    use super::*;
+
+    fn reported(owner: Option<&str>, is_lost: bool) -> WorkState {
+        let time = "2026-07-28T00:00:00Z".to_owned();
+        let task = Task::new("a-task".to_owned(), TaskStatus::Working, time.clone(), time);
+        let task = DetailedTask::new(task, TaskPayload::Working);
+        let task = ReportedTask { owner: owner.map(str::to_owned), task };
+        WorkState { state: serde_json::to_vec(&task).unwrap(), is_lost }
+    }
+
+    #[test]
+    fn only_its_owner_sees_a_task_of_another_host() {
+        let sees =
+            |principal, owner| seen_by(principal, &reported(owner, false)).unwrap().is_some();
+        assert!(sees(Some("ada"), Some("ada")) && sees(None, None));
+        for (principal, owner) in
+            [(Some("eve"), Some("ada")), (None, Some("ada")), (Some("ada"), None)]
+        {
+            assert!(!sees(principal, owner), "{principal:?}, {owner:?}");
+            let lost = seen_by(principal, &reported(owner, true)).unwrap();
+            assert!(lost.is_none(), "a lost task is no less the owner's");
+        }
+    }
+
+    #[test]
+    fn a_task_whose_host_fell_silent_has_failed_and_the_error_says_what_may_have_happened() {
+        let lost = seen_by(None, &reported(None, true)).unwrap().unwrap();
+        assert_eq!(lost.status(), TaskStatus::Failed);
+        let text = serde_json::to_string(&lost).unwrap();
+        assert!(text.contains("may have taken effect") && text.contains("a-task"), "{text}");
+    }
 }

@@ -145,7 +145,7 @@ impl TaskWork {
             let why = "the state that the hosts share cannot be used now, so the task was not started: try again later";
             CallFailure::Busy(why.to_owned())
         })?;
-        tokio::spawn(own.follow(shared));
+        tokio::spawn(own.follow(move |id| shared.tasks.give_up(id)));
         let _ended = begin.send(());
         Ok(CreateTaskResult::new(task))
     }

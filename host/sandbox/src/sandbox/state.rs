@@ -18,11 +18,11 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::shared_state::{Broadcast, SharedState};
 use super::sockets;
+use super::store_place::StorePlace;
 use crate::bindings::portcullis::plugin::{request, settings};
 use crate::bindings::types::Answer;
 use crate::capabilities::Capability;
 use crate::capabilities::http::Http;
-use crate::capabilities::store::StorePlace;
 use crate::capabilities::tools::ToolCalls;
 use crate::gate::{Gate, Policy};
 use portcullis_engine::{Limiter, Limits, Output, size};

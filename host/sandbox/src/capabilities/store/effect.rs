@@ -6,8 +6,9 @@ use portcullis_checked_files::{PreparedWrite, Records, WriteError};
 use portcullis_cluster_state::{ClusterRecords, PreparedRecord, RecordError, StateError};
 
 use super::grant::StoreAsk;
-use super::place::{StorePlace, StoreRecords};
+use super::place::StoreRecords;
 use crate::gate::{Denied, Permit};
+use crate::sandbox::StorePlace;
 
 /// An open keyspace: a resource of the guest.
 pub struct Keyspace {

@@ -17,7 +17,6 @@ use crate::sandbox::InstanceState;
 
 pub use effect::Keyspace;
 pub use grant::{StoreAsk, StoreGrant, StoreUse};
-pub use place::StorePlace;
 
 impl Registered for StoreGrant {
     const NAME: &'static str = "store";

@@ -1,21 +1,11 @@
-//! Where the records of a plugin are: in a folder, or in the state that several hosts share.
+//! Reads the records of a plugin, wherever they are.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use portcullis_checked_files::Records;
 use portcullis_cluster_state::{ClusterRecords, StateError};
 
 use crate::bindings::portcullis::plugin::store::{Entry, StoreError};
-
-/// Where the records of a plugin are.
-#[derive(Clone)]
-pub enum StorePlace {
-    /// In a folder of this machine.
-    Folder(PathBuf),
-    /// In the state that several hosts share.
-    Cluster(ClusterRecords),
-}
 
 /// The records of a plugin.
 #[derive(Clone)]
