@@ -12,6 +12,7 @@ mod bounds;
 mod cases;
 mod changes;
 mod closed;
+mod clusters;
 mod commands;
 mod configurations;
 mod confined;

@@ -176,7 +176,7 @@ impl Server {
                     if caller.supports(TASKS_FEATURE) {
                         let (loaded, work) = (loaded.clone(), request.work);
                         let task = tasks::TaskWork { loaded, work, roots, caller, exchange };
-                        return Ok(RequestResult::Task(task.start(self)?));
+                        return Ok(RequestResult::Task(Box::pin(task.start(self)).await?));
                     }
                     without_task = true;
                 }
