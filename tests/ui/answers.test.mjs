@@ -35,6 +35,22 @@ async function faults() {
 	for (const cell of document.querySelectorAll("tr:not(.detail) > :is(td, th)")) {
 		cell.scrollWidth > cell.clientWidth + 1 && found.push(`“${cell.textContent.slice(0, 30)}” goes beyond its cell`);
 	}
+	for (const row of document.querySelectorAll("dl > div")) {
+		const [label, value] = [...row.children].map((one) => one.getBoundingClientRect());
+		value.top >= label.bottom - 1 && label.width < row.clientWidth - 1 && found.push(`the label “${row.firstChild.textContent}” has not the whole line above its value`);
+	}
+	for (const { lastChild: end } of document.querySelectorAll("td .clip")) {
+		const range = document.createRange();
+		const text = end.firstChild.firstChild;
+		range.setStart(text, text.length - 1);
+		range.setEnd(text, text.length);
+		const [letter, box] = [range, end].map((one) => one.getBoundingClientRect());
+		(letter.right > box.right + 1 || letter.left < box.left - 1) && found.push(`the end of “${end.parentElement.title}” is cut off`);
+	}
+	for (const cell of document.querySelectorAll("td.right > *")) {
+		const [box, outer] = [cell, cell.parentElement].map((one) => one.getBoundingClientRect());
+		Math.abs(outer.right - box.right - parseFloat(getComputedStyle(cell.parentElement).paddingRight)) > 1 && cell.parentElement.cellIndex && found.push(`“${cell.textContent}” is not at the right`);
+	}
 	for (const { firstChild } of document.querySelectorAll("th button")) {
 		const range = document.createRange();
 		range.selectNodeContents(firstChild);
