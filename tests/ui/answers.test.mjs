@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { accessible, behaved, open, startHosts } from "./host.mjs";
 import { makePage } from "./pages.mjs";
@@ -51,6 +51,10 @@ async function faults() {
 		const [box, outer] = [cell, cell.parentElement].map((one) => one.getBoundingClientRect());
 		Math.abs(outer.right - box.right - parseFloat(getComputedStyle(cell.parentElement).paddingRight)) > 1 && cell.parentElement.cellIndex && found.push(`“${cell.textContent}” is not at the right`);
 	}
+	for (const drawing of document.querySelectorAll("svg[viewBox]")) {
+		const scale = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
+		Math.abs(scale - 1) > 0.1 && found.push(`“${drawing.getAttribute("aria-label")}” is drawn ${scale.toFixed(2)} times as large as its text should be`);
+	}
 	for (const { firstChild } of document.querySelectorAll("th button")) {
 		const range = document.createRange();
 		range.selectNodeContents(firstChild);
@@ -69,9 +73,17 @@ async function faults() {
 	return found;
 }
 
+const ends = [];
+let hosts;
+before(async () => (hosts = await startHosts({ after: (end) => ends.unshift(end) }, { reuse: true })));
+after(async () => {
+	for (const end of ends) {
+		await end();
+	}
+});
+
 for (const file of files) {
 	test(file, { timeout: 300_000, concurrency: 3 }, async (t) => {
-		const hosts = await startHosts(t);
 		const answers = JSON.parse(await readFile(path.join(folder, file), "utf8"));
 		const all = Object.entries(answers).map(([name, { tool, input, result }]) =>
 			t.test(name, { timeout: 60_000 }, async (t) => {
