@@ -90,7 +90,7 @@ window.start = async (html, proxy, hostContext, capabilities) => {
 /** Removes the view, so that the page is as it was before `start`. */
 window.end = async () => {
 	listening.abort();
-	document.body.querySelector("iframe").remove();
+	document.body.replaceChildren();
 	await bridge.close();
 	Object.assign(log, nothing());
 	answer = usual;

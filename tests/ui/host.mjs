@@ -153,7 +153,7 @@ export async function open(
 			return host.close();
 		}
 		await host.evaluate(() => window.end());
-		["console", "pageerror", "request"].forEach((event) => host.removeAllListeners(event));
+		["console", "pageerror", "request", "dialog", "filechooser"].forEach((event) => host.removeAllListeners(event));
 		free.push(host);
 	});
 	host.setDefaultTimeout(20_000 * Number(process.env.SLOWNESS ?? 1));
