@@ -13,6 +13,7 @@ mod cases;
 mod changes;
 mod closed;
 mod commands;
+mod concurrent;
 mod configurations;
 mod confined;
 mod crowds;
