@@ -51,6 +51,16 @@ proxies: _build
     cargo build --quiet --package guest-conformance --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
     PORTCULLIS="$target/debug/portcullis" PLUGIN="$target/plugins/wasm32-wasip2/plugin/guest_conformance.wasm" node tests/proxies/run.mjs
 
+# Test the state that hosts share with a real Redis server, and three hosts of a cluster behind nginx while all of them are killed, paused and restarted (needs redis-server and nginx; REDIS_SERVER names another program, such as valkey-server)
+cluster calls="2000" *seed: _build
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
+    cargo test --quiet --package portcullis-cluster-state --test redis -- --include-ignored
+    cargo build --quiet --package guest-conformance --package guest-keeper --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
+    plugins="$target/plugins/wasm32-wasip2/plugin"
+    PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/run.mjs {{calls}} {{seed}}
+
 # Make projects with `portcullis new` and run the commands of their READMEs (LANGUAGE…; needs npm, and Python with venv)
 new *languages: _build
     PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" tests/projects/run.sh {{languages}}

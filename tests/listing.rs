@@ -420,34 +420,6 @@ fn a_profile_excludes_resources_templates_and_completions_with_their_source() {
     }
 }
 
-#[test]
-fn a_long_answer_is_given_in_pages() {
-    for era in Era::BOTH {
-        let home = Home::new();
-        home.configure("[profiles.small]\nfamilies = [\"ui5\"]\nresult-tokens = 200\n");
-        let mut client =
-            Client::start_with(&home, &["serve", "--profile", "small"], era, json!({}));
-        assert!(has(&names(&mut client), "read_result"));
-        let reply = client.call("get_guidelines", json!({}));
-        let (first, link) = (text_of(&reply), reply["result"]["content"][1]["uri"].clone());
-        assert!(first.len() < 1_200 && first.contains("[Page 1 of "), "{first}");
-        let id = first.split("\"id\": \"").nth(1).and_then(|rest| rest.split('"').next());
-        let id = id.expect("the answer names its id").to_owned();
-        let second = client.text("read_result", json!({"id": id, "page": 2}));
-        assert!(second.len() < 1_000 && second.contains("[Page 2 of "), "{second}");
-        let read = client.request("resources/read", json!({"uri": link}));
-        let read = client.finish(read);
-        let text = read["result"]["contents"][0]["text"].as_str().unwrap_or_default().to_owned();
-        assert!(!text.is_empty() && second.starts_with(&text), "{read}");
-        let past = client.text("read_result", json!({"id": id, "page": 9_999}));
-        assert!(past.starts_with("error: there is no page 9999: the answer has "), "{past}");
-        let other = client.text("read_result", json!({"id": "x", "page": 1}));
-        assert!(other.contains("no longer kept"), "{other}");
-        let short = client.text("create_integration_card", json!({"basePath": "/nowhere"}));
-        assert!(!short.contains("[Page"), "{short}");
-    }
-}
-
 /// The bytes of each listed tool of a family.
 fn bytes(family: &str) -> Vec<(String, usize)> {
     let home = Home::new();
@@ -467,15 +439,23 @@ fn bytes(family: &str) -> Vec<(String, usize)> {
 
 #[test]
 fn definitions_of_tools_are_small() {
+    let mut all = String::new();
     // The maximum is 12 kB for ten UI5 tools, and 16 kB for fifteen Unreal tools.
     for (family, tools, most) in [("ui5", 10, 12_000), ("unreal", 15, 16_000)] {
         let sizes = bytes(family);
         let sum: usize = sizes.iter().map(|(_, size)| size).sum();
         let told: String = sizes.iter().map(|(name, size)| format!("{size:>6} {name}\n")).collect();
-        println!("{family}: {} tools, {sum} bytes\n{told}", sizes.len());
+        all += &format!("{family}: {} tools, {sum} bytes\n{told}", sizes.len());
         assert!(sizes.len() >= tools, "{told}");
         assert!(sum * tools <= most * sizes.len(), "{family}: {sum} bytes\n{told}");
     }
+    println!("{all}");
+    // Whoever makes a definition longer sees by how much. `INSTA_UPDATE=always` writes the new sizes.
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("listing");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("bytes", all));
 }
 
 #[test]

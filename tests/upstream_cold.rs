@@ -152,3 +152,68 @@ fn a_confined_server_can_access_only_granted_files() {
     assert!(audit.stdout.contains("confined; reads"), "{audit:?}");
     assert!(!audit.stdout.contains("nothing confines it"), "{audit:?}");
 }
+
+/// A service on this machine that greets each connection. Returns its port.
+#[cfg(target_os = "linux")]
+fn greeting(text: &'static str) -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            // The other side may have closed the connection.
+            let _sent =
+                std::io::Write::write_all(&mut stream.expect("a connection"), text.as_bytes());
+        }
+    });
+    port
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_confined_server_can_access_only_granted_hosts() {
+    let home = Home::new();
+    fs::create_dir_all(home.path().join("granted")).expect("a home");
+    let (granted, closed, other) = (greeting("hello"), greeting("secret"), greeting("secret"));
+    // Each line is a host and what is read from it. Bash looks names up as all programs do.
+    let script = format!(
+        "cd $HOME/granted; for to in api.localhost/{granted} 127.0.0.1/{granted} closed.localhost/{closed} \
+         localhost/{other} 127.0.0.1/{other} none.example/{granted}; do \
+         echo \"$to $({{ timeout 10 cat < /dev/tcp/$to; }} 2>> refused)\"; done > seen; \
+         {{ echo no > /etc/hosts; }} 2>> refused; mapfile -t status < /proc/self/status; \
+         printf \"%s\\n\" \"${{status[@]}}\" > status; exec \"$0\" stdio"
+    );
+    home.configure(&format!(
+        "[host]\nbundled = false\n[upstreams.one]\ncommand = \"/bin/bash\"\nargs = [\"-c\", '{script}', {:?}]\n\
+         [upstreams.one.confine]\nwrites = [\"$HOME/granted\"]\naddresses = [\"127.0.0.0/8\"]\n\
+         hosts = [\"api.localhost:{granted}\", \"127.0.0.1:{granted}\"]\n\
+         [upstreams.two]\ncommand = \"/bin/bash\"\nargs = [\"-c\", '{}', {:?}]\n\
+         [upstreams.two.confine]\nwrites = [\"$HOME/granted\"]\nhosts = [\"closed.localhost:{closed}\"]\n",
+        stand_in(),
+        script.replace("> seen", "> seen-by-two"),
+        stand_in(),
+    ));
+    let ran = home.run(&["plugin", "list"]);
+    assert!(ran.stdout.contains(&format!("hosts api.localhost:{granted}")), "{ran:?}");
+    let text = |name: &str| fs::read_to_string(home.path().join("granted").join(name)).expect(name);
+    let seen = text("seen");
+    assert!(
+        seen.contains(&format!("api.localhost/{granted} hello\n")),
+        "{seen} {}",
+        text("refused")
+    );
+    assert!(seen.contains(&format!("127.0.0.1/{granted} hello\n")), "{seen}");
+    assert_eq!(seen.matches("hello").count(), 2, "{seen}");
+    assert!(!seen.contains("secret"), "{seen}");
+    assert_eq!(seen.lines().count(), 6, "{seen}");
+    assert!(
+        !text("seen-by-two").contains("secret"),
+        "its address is not public: {}",
+        text("seen-by-two")
+    );
+    for sets in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
+        let line = format!("{sets}:\t0000000000000000\n");
+        assert!(text("status").contains(&line), "{sets}: {}", text("status"));
+    }
+    let hosts = fs::read_to_string("/etc/hosts").unwrap_or_default();
+    assert!(!hosts.contains("api.localhost"), "the file of this machine stays as it is: {hosts}");
+}

@@ -370,3 +370,19 @@ fn progress_after_a_question_has_the_token_of_the_new_request() {
     assert_eq!(told["params"]["progressToken"], "second", "{told}");
     assert!(text_of(&client.reply(second)).contains("accept"));
 }
+
+#[test]
+fn a_server_is_not_told_of_tasks_that_only_the_host_could_give() {
+    let home = Home::new();
+    home.configure(&format!(
+        "[host]\nbundled = false\n[upstreams.inner]\ncommand = {:?}\nargs = [\"stdio\", \"meta\"]\n",
+        stand_in()
+    ));
+    let extensions = json!({"io.modelcontextprotocol/tasks": {}, "example/other": {"a": 1}});
+    let capabilities = json!({"extensions": extensions, "elicitation": {}});
+    let mut client = Client::start_with(&home, &["serve"], Era::Modern, capabilities);
+    let told: Value = serde_json::from_str(&client.text("meta", json!({}))).expect("JSON");
+    let told = &told["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(told["extensions"], json!({"example/other": {"a": 1}}), "{told}");
+    assert!(told["elicitation"].is_object(), "{told}");
+}

@@ -19,6 +19,7 @@ const LAYERS: &[&[&str]] = &[
     &[
         "cache",
         "client-setup",
+        "cluster-state",
         "egress",
         "engine",
         "http-server",
@@ -78,6 +79,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         "getrandom",
         &[
             "checked-files",
+            "cluster-state",
             "core",
             "file-transaction",
             "http-server",
@@ -105,7 +107,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("humantime", &["audit"]),
     ("hyper", &["http-server", "login"]),
     ("hyper-util", &["egress", "http-server", "login"]),
-    ("ipnet", &["sandbox"]),
+    ("ipnet", &["mcp-client", "sandbox"]),
     ("jsonc-parser", &["client-setup"]),
     ("jsonschema", &["core"]),
     ("jsonwebtoken", &["http-server"]),
@@ -121,12 +123,13 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("postcard", &["sandbox"]),
     ("prometheus-client", &["metrics"]),
     ("quick_cache", &["cache"]),
+    ("redis", &["cluster-state"]),
     ("regex", &["confine", "result-findings"]),
     ("reqwest", &["egress", "mcp-client", "telemetry"]),
-    ("ring", &["http-server", "login", "plugin-sources"]),
+    ("ring", &["cluster-state", "http-server", "login", "plugin-sources"]),
     ("rmcp", &["http-server", "mcp-server", "result-passthrough", "stdio-transport"]),
     ("rustix", &["confine", "engine", "file-transaction", "files", "mcp-client", "roots"]),
-    ("rustls", &["egress", "http-server"]),
+    ("rustls", &["cluster-state", "egress", "http-server"]),
     ("rustls-pki-types", &["login", "plugin-sources"]),
     ("rustls-platform-verifier", &["egress"]),
     ("saphyr-parser", &["client-setup"]),
@@ -160,6 +163,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     (
         "url",
         &[
+            "cluster-state",
             "egress",
             "http-server",
             "login",

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { accessible, behaved, open, startHosts } from "./host.mjs";
 import { makePage } from "./pages.mjs";
@@ -35,6 +35,26 @@ async function faults() {
 	for (const cell of document.querySelectorAll("tr:not(.detail) > :is(td, th)")) {
 		cell.scrollWidth > cell.clientWidth + 1 && found.push(`“${cell.textContent.slice(0, 30)}” goes beyond its cell`);
 	}
+	for (const row of document.querySelectorAll("dl > div")) {
+		const [label, value] = [...row.children].map((one) => one.getBoundingClientRect());
+		value.top >= label.bottom - 1 && label.width < row.clientWidth - 1 && found.push(`the label “${row.firstChild.textContent}” has not the whole line above its value`);
+	}
+	for (const { lastChild: end } of document.querySelectorAll("td .clip")) {
+		const range = document.createRange();
+		const text = end.firstChild.firstChild;
+		range.setStart(text, text.length - 1);
+		range.setEnd(text, text.length);
+		const [letter, box] = [range, end].map((one) => one.getBoundingClientRect());
+		(letter.right > box.right + 1 || letter.left < box.left - 1) && found.push(`the end of “${end.parentElement.title}” is cut off`);
+	}
+	for (const cell of document.querySelectorAll("td.right > *")) {
+		const [box, outer] = [cell, cell.parentElement].map((one) => one.getBoundingClientRect());
+		Math.abs(outer.right - box.right - parseFloat(getComputedStyle(cell.parentElement).paddingRight)) > 1 && cell.parentElement.cellIndex && found.push(`“${cell.textContent}” is not at the right`);
+	}
+	for (const drawing of document.querySelectorAll("svg[viewBox]")) {
+		const scale = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
+		Math.abs(scale - 1) > 0.1 && found.push(`“${drawing.getAttribute("aria-label")}” is drawn ${scale.toFixed(2)} times as large as its text should be`);
+	}
 	for (const { firstChild } of document.querySelectorAll("th button")) {
 		const range = document.createRange();
 		range.selectNodeContents(firstChild);
@@ -53,9 +73,17 @@ async function faults() {
 	return found;
 }
 
+const ends = [];
+let hosts;
+before(async () => (hosts = await startHosts({ after: (end) => ends.unshift(end) }, { reuse: true })));
+after(async () => {
+	for (const end of ends) {
+		await end();
+	}
+});
+
 for (const file of files) {
 	test(file, { timeout: 300_000, concurrency: 3 }, async (t) => {
-		const hosts = await startHosts(t);
 		const answers = JSON.parse(await readFile(path.join(folder, file), "utf8"));
 		const all = Object.entries(answers).map(([name, { tool, input, result }]) =>
 			t.test(name, { timeout: 60_000 }, async (t) => {

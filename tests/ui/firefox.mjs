@@ -23,8 +23,14 @@ async function show(t, browser, { hosts, sandboxes }, document) {
 	await page.waitForFunction(() => window.log.ready && window.log.sizes.length > 0, { timeout: 20_000 });
 	const result = { content: [], structuredContent: { ...FORECAST, city: SECRET } };
 	await page.evaluate((sent) => window.send("sendToolResult", sent), result);
-	await wait(150);
 	const frame = page.frames().find((one) => one.parentFrame()?.parentFrame() === page.mainFrame());
+	// Waits until the host has given the view the height that the view needs. Until then, a button may move away from under a click.
+	// A hostile document may change its height for ever.
+	for (let [round, still] = [0, 0]; round < 40 && still < 3; round++) {
+		await wait(50);
+		const needed = await frame.evaluate(() => Math.ceil(document.body.getBoundingClientRect().height));
+		still = needed === (await page.evaluate(() => window.log.sizes.at(-1).height)) ? still + 1 : 0;
+	}
 	const read = (selector) =>
 		frame.evaluate((text) => document.querySelector(".document")?.shadowRoot.querySelector(text)?.textContent, selector);
 	/** Clicks an element of the document, by its selector or its text, if the document and the element are shown. */

@@ -1,6 +1,6 @@
 // Compares the time of the first paint of views in several revisions, in turns: node first-paint.mjs ROUNDS REVISION...
 //
-// A revision is a git revision, or `.` for the current files. The times are from the first byte of the page that is read
+// A revision is a git revision, or `.` for the current files. `:packed-more.js` after it takes that runtime instead of `packed.js`. The times are from the first byte of the page that is read
 // until Chromium has painted any text of the page, and until the form is painted, in the host of `host.mjs`. The page is
 // that of a usual tool.
 
@@ -34,8 +34,9 @@ new MutationObserver((_, observer) => {
 </script>`;
 
 /** The page of a revision, with the clock. */
-async function pageOf(revision) {
-	const runtime = await read(revision, "packed.js");
+async function pageOf(wanted) {
+	const [revision, file = "packed.js"] = wanted.split(":");
+	const runtime = await read(revision, file);
 	// `runtime` is for pages of revisions that had no `scripts`.
 	const places = {
 		lang: "en",

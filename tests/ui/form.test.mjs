@@ -120,7 +120,7 @@ const DEFAULTS = [
 ];
 
 test("forms", { timeout: 300_000 }, async (t) => {
-	const hosts = await startHosts(t);
+	const hosts = await startHosts(t, { reuse: true });
 	const show = async (t, schema) => open(t, hosts, await makePage(tool(schema)));
 
 	for (const [name, [schema, value]] of Object.entries(ROUND)) {

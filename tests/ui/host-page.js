@@ -1,14 +1,17 @@
-// The page of a host, made with the official AppBridge. `start` embeds a view, and `log` records what the view does.
+// The page of a host, made with the official AppBridge. `start` embeds a view, `log` records what the view does, and `end` removes it.
 
 import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 
-const log = { messages: [], calls: [], links: [], sizes: [], ready: false, others: [], modes: [] };
+const nothing = () => ({ messages: [], calls: [], links: [], sizes: [], ready: false, others: [], modes: [] });
+const log = nothing();
 let bridge;
+let listening;
 
 /** The host's answers to requests other than calls, by the name of the bridge's handler. */
 const replies = {};
 window.reply = (name, result) => (replies[name] = () => result);
-let answer = () => ({ content: [{ type: "text", text: "ok" }] });
+const usual = () => ({ content: [{ type: "text", text: "ok" }] });
+let answer = usual;
 
 window.log = log;
 
@@ -31,11 +34,16 @@ window.start = async (html, proxy, hostContext, capabilities) => {
 	const frame = document.createElement("iframe");
 	frame.title = "view";
 	frame.sandbox = "allow-scripts allow-same-origin";
-	addEventListener("message", ({ data, source }) => {
-		if (source === frame.contentWindow) {
-			log.messages.push(data);
-		}
-	});
+	listening = new AbortController();
+	addEventListener(
+		"message",
+		({ data, source }) => {
+			if (source === frame.contentWindow) {
+				log.messages.push(data);
+			}
+		},
+		{ signal: listening.signal }
+	);
 	bridge = new AppBridge(
 		null,
 		{ name: "host", version: "1" },
@@ -77,4 +85,14 @@ window.start = async (html, proxy, hostContext, capabilities) => {
 	frame.src = proxy;
 	await ready;
 	await bridge.sendSandboxResourceReady({ html });
+};
+
+/** Removes the view, so that the page is as it was before `start`. */
+window.end = async () => {
+	listening.abort();
+	document.body.replaceChildren();
+	await bridge.close();
+	Object.assign(log, nothing());
+	answer = usual;
+	Object.keys(replies).forEach((name) => delete replies[name]);
 };

@@ -136,7 +136,7 @@ async function walk(view, frame, key, end, chosen) {
 }
 
 test("each view of the gallery can be operated by keyboard alone", { timeout: 600_000, concurrency: 3 }, async (t) => {
-	const hosts = await startHosts(t);
+	const hosts = await startHosts(t, { reuse: true });
 	const { shapes, parts, compared } = await gallery();
 	const all = [...shapes, ...parts, ...compared].map((one) =>
 		t.test(one.name, { timeout: 120_000 }, async (t) => {

@@ -54,6 +54,37 @@ test("a single sentence has no label, and a warning comes first", () => {
 	assert.doesNotMatch(resultOf({ structuredContent: { success: true, message: "Gone" }, content: [{ type: "text", text: "Gone" }] }, view).textContent, /Gone.*Gone.*Raw/, "said once");
 });
 
+const answered = (data, input) => resultOf({ structuredContent: data, content: [] }, view, undefined, input);
+
+test("what repeats the input is bookkeeping", () => {
+	const input = { value: 10, from: "km", to: "mi", asset_path: "/Game/A", search_term: "x", depth: 2 };
+	const [line] = classes(answered({ value: 10, from: "km", to: "mi", result: 6.214, category: "length" }, input), "book");
+	assert.equal(line.textContent, "Value 10From kmTo mi");
+	// Names are compared as words. The members of an object that mostly repeats the input are taken together.
+	const other = answered({ assetPath: "/Game/A", criteria: { searchTerm: "x", depth: 2, recursive: true }, dependencies: [], details: [] }, input);
+	assert.equal(classes(other, "book")[0].textContent, "Asset path /Game/ASearch term xDepth 2Recursive ✓ Yes");
+	assert.equal(other.all("dl")[0].textContent, "DependenciesnoneDetailsnone");
+	const columns = { table: "planets", database: "memory", schema: "main", kind: "view", columns: [{ name: "a" }, { name: "b" }] };
+	const said = answered(columns, { table: "planets" }).textContent;
+	assert.ok(said.indexOf("2 rows") < said.indexOf("memory"), `three facts describe the rows: ${said}`);
+});
+
+test("what repeats the input stays where it is the whole answer, the heading, or of another value", () => {
+	assert.equal(classes(answered({ from: "km" }, { from: "km" }), "book").length, 0);
+	assert.equal(answered({ name: "Ada", born: 1815 }, { name: "Ada" }).all("h2")[0].textContent, "Ada");
+	assert.equal(classes(answered({ from: "m", result: 1 }, { from: "km" }), "book").length, 0);
+	assert.equal(classes(answered({ file: { path: "/a", size: 1 }, x: 1 }, { path: "/a" }), "book").length, 0, "within another part");
+});
+
+test("zeros among counts are one line, and numbers of the rows that are shown are said once", () => {
+	const counts = { nodes: 0, calls: 0, variables: 1, events: 0, literals: 0 };
+	const element = shown({ hits: [{ name: "a" }], kinds: counts });
+	assert.equal(element.all("dl")[0].textContent, "Variables1");
+	assert.match(classes(element, "book")[0].textContent, /^Nodes 0.*Literals 0$/);
+	assert.equal(shown({ a: 0, b: 0, c: 0, d: 0 }).all("dl").length, 1, "they are all that was answered");
+	assert.equal(classes(shown({ warnings: ["late"], count: 2, total: 2, rows: [{ a: 1 }, { a: 2 }] }), "book").length, 0);
+});
+
 test("units can be in a member beside the numbers", () => {
 	const data = {
 		hourly: { time: ["2026-03-01T00:00", "2026-03-01T01:00", "2026-03-01T02:00"], temperature_2m: [10, 11.5, 12], wait: [1, 2, 3] },

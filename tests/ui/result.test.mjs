@@ -34,7 +34,7 @@ const HOSTILE =
 	"</script><img src=x onerror=alert(1)><script>alert(2)</script>\u202egnp.exe\u2066<b>bold</b>{{data}}<!--";
 
 test("answers", { timeout: 300_000 }, async (t) => {
-	const hosts = await startHosts(t);
+	const hosts = await startHosts(t, { reuse: true });
 	const show = async (t, result, options, shown = tool) => {
 		const view = await open(t, hosts, await makePage(shown), options);
 		result && (await view.send("sendToolResult", result));

@@ -15,7 +15,7 @@ const answer = { content: [{ type: "text", text: "seven days" }], structuredCont
 const messages = (language) => readFile(path.join(shipped, `src/messages/${language}.json`), "utf8");
 
 test("the shell of views", { timeout: 300_000 }, async (t) => {
-	const hosts = await startHosts(t);
+	const hosts = await startHosts(t, { reuse: true });
 	const part = (name, run) => t.test(name, { timeout: 45_000 }, run);
 	const show = async (t, tool, options, more, languages) =>
 		open(t, hosts, await makePage(tool, more, false, languages), options);

@@ -20,7 +20,7 @@ const result = {
 };
 
 test("view specifications", { timeout: 240_000 }, async (t) => {
-	const hosts = await startHosts(t);
+	const hosts = await startHosts(t, { reuse: true });
 	assert.ok(valid(VIEW), JSON.stringify(valid.errors));
 	for (const profile of Object.keys(PROFILES)) {
 		await t.test(`in ${profile}`, { timeout: 60_000 }, async (t) => {

@@ -17,7 +17,7 @@ const ROWS = Array.from({ length: 30 }, (_, id) => ({
 }));
 
 test("tables", { timeout: 300_000 }, async (t) => {
-	const hosts = await startHosts(t);
+	const hosts = await startHosts(t, { reuse: true });
 	const show = async (t, result, options, shown = tool) => {
 		const view = await open(t, hosts, await makePage(shown), options);
 		await view.send("sendToolResult", result);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { modules } from "./modules.mjs";
 
-const { reading, showBytes, showDuration, showPeriod, user } = await modules("more", "values", "dom");
+const { reader, reading, showBytes, showDuration, showPeriod, user, Viewer } = await modules("more", "values", "data", "schema", "dom");
 user.locale = "en-GB";
 user.timeZone = "UTC";
 
@@ -138,4 +138,26 @@ test("booleans are marks with words, states are tags, secrets stay secret", () =
 	assert.equal(shown("name", "failed").attributes.class ?? "", "");
 	assert.equal(shown("token", "hush", { writeOnly: true }), "••••••");
 	assert.equal(shown("token", null).textContent, "—");
+});
+
+test("values that stand together are shown as paths if half of them are", () => {
+	const kinds = (values) => {
+		const read = reading("name", undefined, values);
+		return values.map((value) => /path/.test(read.show(value, () => {}, true).attributes.class ?? ""));
+	};
+	assert.deepEqual(kinds([".git", "app", "docs/", "notes"]), [false, false, false, false]);
+	assert.deepEqual(kinds(["docs/", "app", "src/main.rs", null]), [true, false, true, false]);
+	const chips = new Viewer(reader({}).look, () => {}, { canSave: () => false, canAsk: () => false }).chips([".cache/", "a.js", "b.js"], "files");
+	assert.ok(chips.all("span").every((one) => !/path/.test(one.attributes.class ?? "")), "also in a short list");
+});
+
+test("lines of a path end after a separator", () => {
+	const [first, last] = shown("path", "/srv/app/Content/Main.uasset").children;
+	assert.deepEqual(first.children.map((one) => one.tag ?? one), ["/", "wbr", "srv/", "wbr", "app/", "wbr", "Content", "wbr"]);
+	assert.equal(last.textContent, "/Main.uasset");
+});
+
+test("the reader's time has a date only if its date differs", () => {
+	assert.equal(shown("at", "2026-03-01T10:00:00+02:00").textContent, "1 Mar 2026, 10:00 +02:00 (08:00 UTC)");
+	assert.equal(shown("at", "2026-03-01T01:00:00+02:00").textContent, "1 Mar 2026, 01:00 +02:00 (28 Feb 2026, 23:00 UTC)");
 });

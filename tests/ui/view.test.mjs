@@ -13,7 +13,7 @@ const answer = (data, more) => ({
 });
 
 test("views", { timeout: 300_000 }, async (t) => {
-	const hosts = await startHosts(t);
+	const hosts = await startHosts(t, { reuse: true });
 	const ways = Object.keys(PROFILES).flatMap((profile) => [
 		[profile, false],
 		[profile, true]

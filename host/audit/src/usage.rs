@@ -9,6 +9,9 @@ use crate::record::{Counted, Event, Record, Verdict};
 /// Maximum number of different denials that are kept of one source.
 const MAX_DENIALS: usize = 100;
 
+/// The outcomes of rounds after which the call goes on: with the answers to its questions, or in the background.
+const GOES_ON: [&str; 2] = ["need-input", "background"];
+
 /// Counts and denials of all plugins and upstream servers, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -17,7 +20,7 @@ pub struct Usage(pub BTreeMap<String, PluginUse>);
 /// Counts and denials of one plugin or upstream server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PluginUse {
-    /// Calls that ended. Each round of a call counts.
+    /// Calls that ended. A round after which the call goes on does not count.
     pub calls: u64,
     /// Asks that were allowed.
     pub allowed: u64,
@@ -61,8 +64,8 @@ impl Usage {
             });
         };
         match &record.event {
-            Event::Call { .. } => {
-                used.calls += 1;
+            Event::Call { outcome, .. } => {
+                used.calls += u64::from(!GOES_ON.contains(&outcome.as_str()));
                 used.last = used.last.take().max(Some(record.time.clone()));
             }
             Event::Ask { verdict: Verdict::Allowed, .. } => used.allowed += 1,
@@ -110,5 +113,37 @@ impl PluginUse {
             self.denials.remove(MAX_DENIALS / 2);
         }
         self.denials.push(denial);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_with_several_rounds_is_one_call() {
+        let mut usage = Usage::default();
+        for (time, outcome) in
+            ["need-input", "background", "need-input", "done", "tool-error"].iter().enumerate()
+        {
+            usage.add(&Record {
+                time: format!("2026-01-01T00:00:0{time}.000Z"),
+                request: "r".into(),
+                plugin: "a".into(),
+                digest: String::new(),
+                tool: "t".into(),
+                principal: None,
+                event: Event::Call {
+                    verdict: Verdict::Allowed,
+                    outcome: (*outcome).to_owned(),
+                    duration_us: 1,
+                    bytes_in: 1,
+                    bytes_out: 1,
+                    findings: Vec::new(),
+                },
+            });
+        }
+        assert_eq!(usage.0["a"].calls, 2, "one ended with an answer, and one with an error");
+        assert_eq!(usage.0["a"].last.as_deref(), Some("2026-01-01T00:00:04.000Z"));
     }
 }

@@ -315,7 +315,12 @@ impl Command {
             arguments,
             environment,
             directory: directory.map(WorkingDirectory::stable_path),
-            confinement: Confinement { read, write, network: definition.network },
+            confinement: Confinement {
+                read,
+                write,
+                network: definition.network,
+                hosts: Vec::new(),
+            },
             limits: self.resource_limits(),
         });
         Ok(child?)
@@ -335,7 +340,11 @@ impl Command {
                 arguments: vec!["--help".into()],
                 environment: environment_of(program, &[]),
                 directory: None,
-                confinement: Confinement { read, write: vec!["/dev/null".into()], network: false },
+                confinement: Confinement {
+                    read,
+                    write: vec!["/dev/null".into()],
+                    ..Confinement::default()
+                },
                 limits: self.resource_limits(),
             });
             let work = child.ok()?.finish(&[], MAX_HELP_BYTES);

@@ -76,6 +76,20 @@ pub enum ConfineError {
     SystemCalls(#[source] Cause),
 }
 
+/// Why a process could not get a network with some hosts only.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{step} failed. `hosts` needs a kernel that lets this user make namespaces of users and networks; to allow all hosts \
+     instead, write `network = true`"
+)]
+pub struct NetworkError {
+    /// What was being done.
+    pub(crate) step: &'static str,
+    /// The error of the system.
+    #[source]
+    pub(crate) cause: io::Error,
+}
+
 /// Why this process, a child of the host, could not confine itself and become its program. On Windows, it starts the program
 /// instead.
 #[derive(Debug, thiserror::Error)]

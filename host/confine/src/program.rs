@@ -22,5 +22,5 @@ pub fn terms_of(program: &Path, arguments: &[String], grants: &Confinement) -> C
     for paths in [&mut read, &mut write] {
         paths.retain(|path| path.to_str().is_some());
     }
-    Confinement { read, write, network: grants.network }
+    Confinement { read, write, network: grants.network, hosts: grants.hosts.clone() }
 }

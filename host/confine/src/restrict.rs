@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfineError;
+use crate::host::Host;
 use crate::resource_limits::ResourceLimits;
+#[cfg(target_os = "linux")]
+use crate::sockets::Sockets;
 
 /// The files that a confined process may reach, and whether it may use the network.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -17,6 +20,21 @@ pub struct Confinement {
     pub write: Vec<PathBuf>,
     /// Whether the process may connect to other machines, and to other processes of this machine.
     pub network: bool,
+    /// Without `network`: the hosts that the process may connect to. The process has to be in the network of these hosts
+    /// ([`enter_network`](crate::enter_network)), which only Linux has.
+    #[serde(default)]
+    pub hosts: Vec<Host>,
+}
+
+#[cfg(target_os = "linux")]
+impl Confinement {
+    fn sockets(&self) -> Sockets {
+        match (self.network, self.hosts.is_empty()) {
+            (true, _) => Sockets::All,
+            (false, false) => Sockets::Internet,
+            (false, true) => Sockets::None,
+        }
+    }
 }
 
 /// Confines the calling thread and all processes that it starts. This cannot be undone. Must be called while the
@@ -32,7 +50,7 @@ pub fn restrict(confinement: &Confinement, limits: &ResourceLimits) -> Result<()
     #[cfg(target_os = "linux")]
     {
         linux::confine_files(confinement)?;
-        crate::seccomp::restrict(confinement.network)?;
+        crate::seccomp::restrict(confinement.sockets())?;
     }
     #[cfg(not(target_os = "linux"))]
     let _only_linux_can = confinement;
@@ -123,6 +141,7 @@ mod linux {
     };
 
     use super::{ConfineError, Confinement};
+    use crate::sockets::Sockets;
 
     /// The newest version of Landlock whose rules are used here. An older kernel enforces the rules that it supports.
     const NEWEST_ABI: ABI = ABI::V6;
@@ -142,7 +161,7 @@ mod linux {
             .handle_access(AccessFs::from_all(NEWEST_ABI))
             .and_then(|rules| rules.scope(Scope::from_all(NEWEST_ABI)))
             .map_err(failed)?;
-        if !confinement.network {
+        if confinement.sockets() == Sockets::None {
             rules = rules.handle_access(AccessNet::from_all(NEWEST_ABI)).map_err(failed)?;
         }
         let mut rules = rules.create().map_err(failed)?;

@@ -18,6 +18,7 @@ use seccompiler::{
 };
 
 use crate::error::ConfineError;
+use crate::sockets::Sockets;
 
 /// The newest call that was reviewed: `futex_requeue` of Linux 6.7. A newer call fails with `ENOSYS`, as on a
 /// kernel that does not have it. From 424 on, a call has the same number on every processor.
@@ -112,10 +113,13 @@ const REFUSED_HERE: &[c_long] = &[libc::SYS_kexec_file_load];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const REFUSED_HERE: &[c_long] = &[];
 
-/// Calls that fail with `EPERM` in a child without a network, because they connect to other processes. `socketpair` is
-/// allowed: its two sockets are connected only with each other.
+/// Calls that fail with `EPERM` unless a child may use the whole network, because they connect to other processes.
 const CONNECTING: &[c_long] =
-    &[libc::SYS_mq_open, libc::SYS_msgget, libc::SYS_semget, libc::SYS_shmget, libc::SYS_socket];
+    &[libc::SYS_mq_open, libc::SYS_msgget, libc::SYS_semget, libc::SYS_shmget];
+
+/// The kinds of sockets that stay in the network of a process. Netlink tells a process about the interfaces of its
+/// network. Sockets of other kinds reach other processes of this machine, or its hypervisor.
+const INTERNET: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// Calls that fail with `ENOSYS`, as they do on a kernel without these calls: programs then use an older call. io_uring
 /// would bypass this filter. `clone3` and `openat2` have their flags in memory, which the filter cannot read.
@@ -168,13 +172,20 @@ type When = Vec<SeccompCondition>;
 
 /// Restricts the system calls of this process and of all its descendants. This cannot be undone. Does nothing on a
 /// processor for which no filters can be made: see [`is_available`].
-pub(crate) fn restrict(has_network: bool) -> Result<(), ConfineError> {
+pub(crate) fn restrict(sockets: Sockets) -> Result<(), ConfineError> {
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(()) };
     let unconditional = |calls: &[&[c_long]]| -> BTreeMap<c_long, Vec<SeccompRule>> {
         calls.iter().copied().flatten().map(|call| (*call, Vec::new())).collect()
     };
-    let connecting = if has_network { &[][..] } else { CONNECTING };
+    let connecting = if sockets == Sockets::All { &[][..] } else { CONNECTING };
     let mut refused = unconditional(&[REFUSED, REFUSED_HERE, connecting]);
+    // `socketpair` is allowed: its two sockets are connected only with each other.
+    let refused_sockets = match sockets {
+        Sockets::All => None,
+        Sockets::Internet => Some(vec![other_sockets().map_err(failed)?]),
+        Sockets::None => Some(Vec::new()),
+    };
+    refused.extend(refused_sockets.map(|when| (libc::SYS_socket, when)));
     refused.extend(refusals().map_err(failed)?);
     let filter = |rules, errno: i32| {
         let answer = SeccompAction::Errno(errno.cast_unsigned());
@@ -250,6 +261,12 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
             Ok((call, whens.into_iter().map(SeccompRule::new).collect::<Result<_, _>>()?))
         })
         .collect()
+}
+
+/// The condition on the kind of a socket that is not in [`INTERNET`].
+fn other_sockets() -> Result<SeccompRule, BackendError> {
+    let kinds = INTERNET.map(|kind| differs(0, u64::from(kind.unsigned_abs())));
+    SeccompRule::new(kinds.into_iter().collect::<Result<When, _>>()?)
 }
 
 /// Ways to open a file that are refused: opening it for reading and truncating it, which Landlock does not restrict

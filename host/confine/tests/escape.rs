@@ -183,7 +183,12 @@ impl Stage {
             arguments: ["attempt"].iter().chain(arguments).map(OsString::from).collect(),
             environment: vec![("GIVEN".into(), "yes".into())],
             directory: Some(self.path("read")),
-            confinement: Confinement { read, write: vec![self.path("write")], network },
+            confinement: Confinement {
+                read,
+                write: vec![self.path("write")],
+                network,
+                hosts: Vec::new(),
+            },
             limits: ResourceLimits {
                 memory: Some(256 << 20),
                 cpu_seconds: Some(2),

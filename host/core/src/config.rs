@@ -3,6 +3,7 @@
 //! Unknown keys are refused. An error names the place or the key, and says what is wrong or what to write instead.
 
 mod check;
+mod cluster;
 mod defaults;
 pub mod edit;
 mod error;
@@ -31,6 +32,7 @@ use serde::Deserialize;
 
 use crate::capabilities::Grants;
 pub use check::is_name;
+pub use cluster::ClusterConfig;
 pub use defaults::{InvalidVariable, expand};
 pub use error::{ConfigError, Fault};
 pub use file::{ConfigFile, UnreadableFile};
@@ -39,7 +41,7 @@ pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 pub use other::{error_at, parse_as};
 use portcullis_engine::{Limits, SomeLimits};
 use portcullis_plugin_sources::SourceConfigs;
-pub use profiles::{ProfileConfig, ToolOffer};
+pub use profiles::{ProfileConfig, StructuredContent, ToolOffer};
 pub use schema::{expected, schema};
 pub use secrets::shown;
 pub use telemetry::TelemetryConfig;
@@ -60,6 +62,8 @@ pub struct Config {
     /// The HTTP transport.
     #[serde(default)]
     pub http: HttpConfig,
+    /// The state that several hosts share. Default: none; each host has its own.
+    pub cluster: Option<ClusterConfig>,
     /// The limits of each call of a plugin.
     #[serde(default)]
     pub limits: SomeLimits,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::catalog::{Catalog, CatalogTool};
 pub use crate::config::ToolOffer;
-use crate::config::{Config, ProfileConfig};
+use crate::config::{Config, ProfileConfig, StructuredContent};
 use crate::families::{CODE_PLUGIN, Family, VIEW_PLUGIN};
 use crate::pattern;
 use crate::projects::Projects;
@@ -52,6 +52,8 @@ pub struct Selection {
     pinned: Vec<String>,
     /// Whether output schemas of plugins are listed.
     pub output_schemas: bool,
+    /// How the client gets structured content.
+    pub structured_content: StructuredContent,
     /// The size of an answer's text, in tokens of four bytes, above which the client gets the answer in pages.
     /// `None`: no bound.
     result_tokens: Option<NonZeroU32>,
@@ -70,6 +72,7 @@ impl Selection {
             offer: profile.offer.unwrap_or_default(),
             pinned: profile.pinned.clone(),
             output_schemas: profile.output_schemas.unwrap_or(false),
+            structured_content: profile.structured_content.unwrap_or_default(),
             result_tokens: profile.result_tokens,
             result_tokens_of: profile.result_tokens_of.clone(),
         }
@@ -197,6 +200,11 @@ impl Selection {
     /// Whether a tool is listed if programs call the other tools ([`ToolOffer::Code`]).
     pub fn is_listed_for_code(&self, name: &str, tool: CatalogTool<'_>) -> bool {
         runs_programs(tool.source()) || self.is_pinned(name)
+    }
+
+    /// Whether the results of a tool may have no structured content, although the tool has an output schema.
+    pub fn may_lack_structure(&self, tool: &str) -> bool {
+        self.structured_content == StructuredContent::AsText || self.result_tokens(tool).is_some()
     }
 
     /// Whether answers of some tools are bounded.

@@ -11,6 +11,7 @@ mod access;
 mod body;
 mod caller;
 mod client_address;
+mod cluster_rates;
 mod connections;
 mod issuer;
 mod issuer_keys;
@@ -43,6 +44,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use access::{Access, AccessRules};
+pub use cluster_rates::ClusterRates;
 pub use issuer::{Fetch, FetchError, HttpsUrlError, Issuer};
 pub use oauth::Oauth;
 pub use principal::{Principal, ProfileName};

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{Access, Checked};
 use crate::caller::remove_credentials;
 use crate::client_address::{Client, PeerAddress};
+use crate::cluster_rates::Leases;
 use crate::connections::Connection;
 use crate::legacy::Legacy;
 use crate::origins::Origins;
@@ -44,6 +45,8 @@ pub(crate) struct Router<S> {
     access: Access,
     rates: Mutex<RateLimits<Client>>,
     per_second: NonZeroU32,
+    /// The rates that several hosts count together.
+    leases: Option<Leases>,
     /// Logs refused requests.
     pub(crate) refusal_log: RefusalLog,
     max_body: usize,
@@ -116,6 +119,9 @@ impl<S: ServerHandler> Router<S> {
             access: settings.access,
             rates: Mutex::new(RateLimits::new(settings.requests_per_second)),
             per_second: settings.requests_per_second,
+            leases: settings
+                .cluster_rates
+                .map(|rates| Leases::new(rates, settings.requests_per_second)),
             refusal_log: RefusalLog::default(),
             max_body,
             session_limits: SessionLimits::new(settings.sessions, settings.sessions_per_principal),
@@ -152,7 +158,7 @@ impl<S: ServerHandler> Router<S> {
         // A recognised caller has a rate limit of its own, even if other callers have the same address.
         let recognised = access.callers.recognise(request.headers());
         let counted = Client::of(recognised.as_ref(), connection.peer);
-        if let Err(response) = self.count(&counted, connection.peer) {
+        if let Err(response) = self.count(&counted, connection.peer).await {
             return response;
         }
         match route {
@@ -213,8 +219,14 @@ impl<S: ServerHandler> Router<S> {
     /// # Errors
     ///
     /// The response to a client that sends too many requests.
-    fn count(&self, client: &Client, peer: PeerAddress) -> Result<(), HttpResponse> {
-        if self.rates.lock().take(client, Instant::now()) {
+    async fn count(&self, client: &Client, peer: PeerAddress) -> Result<(), HttpResponse> {
+        let is_within = self.rates.lock().take(client, Instant::now());
+        let is_within = is_within
+            && match (&self.leases, client) {
+                (Some(leases), Client::Principal(caller)) => leases.take(caller).await,
+                (None, _) | (Some(_), Client::Address(_)) => true,
+            };
+        if is_within {
             return Ok(());
         }
         self.refusal_log
@@ -240,7 +252,7 @@ impl<S: ServerHandler> Router<S> {
         })?;
         let client = Client::of(principal.as_ref(), connection.peer);
         if client != counted {
-            self.count(&client, connection.peer)?;
+            self.count(&client, connection.peer).await?;
         }
         if !connection.assign(client.clone(), Instant::now()) {
             self.refusal_log.note(connection.peer, "its client has too many connections");

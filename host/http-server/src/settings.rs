@@ -11,6 +11,7 @@ use portcullis_result_passthrough::PassthroughKey;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::Access;
+use crate::cluster_rates::ClusterRates;
 use crate::tls::Tls;
 
 /// The settings of the HTTP server. With the defaults of [`Settings::new`], no token is needed, and only requests to a
@@ -37,6 +38,9 @@ pub struct Settings {
     pub sessions_per_principal: Option<NonZeroU32>,
     /// Maximum number of requests per second of one caller, and of one peer whose caller is not known.
     pub requests_per_second: NonZeroU32,
+    /// Counts the requests of authenticated callers at several hosts together, in addition. `None`: each host has its own
+    /// count.
+    pub cluster_rates: Option<ClusterRates>,
     /// Maximum size of the body of a request, in bytes.
     pub body_bytes: NonZeroU32,
     /// Time without a message after which a session of streamable HTTP ends.
@@ -67,6 +71,7 @@ impl Settings {
             sessions: number(128),
             sessions_per_principal: None,
             requests_per_second: number(500),
+            cluster_rates: None,
             body_bytes: number(4 * 1024 * 1024),
             session_idle: Duration::from_secs(300),
             replay_bytes: number(4 * 1024 * 1024),

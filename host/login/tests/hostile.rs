@@ -1,12 +1,9 @@
 //! Tests of logins against malicious and faulty servers and issuers: no unsafe address is shown to the user, and no
 //! code or token is sent to another server.
-#![expect(clippy::disallowed_methods, reason = "tests make the files they need")]
-
-mod stand_in;
 
 use portcullis_login::NoToken;
 use serde_json::json;
-use stand_in::{Reply, Stand, come_back, within};
+use crate::stand_in::{Reply, Stand, come_back, within};
 
 const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
 const ISSUER: &str = "/.well-known/oauth-authorization-server";

@@ -1,11 +1,8 @@
 //! Tests of logins and of renewed tokens, against a local server and a local issuer that follow the standards.
-#![expect(clippy::disallowed_methods, reason = "tests make the files they need")]
-
-mod stand_in;
 
 use portcullis_login::{Login, NoToken, Token};
 use serde_json::json;
-use stand_in::{Reply, Stand, come_back, visit, within};
+use crate::stand_in::{Reply, Stand, come_back, visit, within};
 
 fn bearer(token: &Token) -> &str {
     token.header().to_str().unwrap()

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
 use crate::fault::FaultCause;
 use crate::message::{self, Message, Object, RpcError, UnreadMessage};
+use crate::task::{self, TaskOwner};
 use crate::text::{self, LogLimiter};
 
 /// Maximum number of requests in flight over one connection.
@@ -100,6 +101,8 @@ pub(crate) struct RequestOwner {
     pub(crate) session: Option<Arc<str>>,
     /// Whether the request is a subscription: it stays open for notifications until one side ends it.
     pub(crate) subscribes: bool,
+    /// The task of the upstream that the request waits for.
+    pub(crate) task: Option<TaskOwner>,
 }
 
 /// A request in flight, as its caller sees it.
@@ -290,10 +293,7 @@ impl Calls {
                     Vec::new()
                 }
             },
-            Message::Notification { method, params } => {
-                self.notified(method, params, origin, size);
-                Vec::new()
-            }
+            Message::Notification { method, params } => self.notified(method, params, origin, size),
             Message::Request { id, method, params } => {
                 let answer = match method.as_str() {
                     "ping" => Ok(json!({})),
@@ -337,26 +337,38 @@ impl Calls {
         Ok(())
     }
 
-    fn notified(&self, method: String, params: Object, origin: Origin, size: usize) {
+    /// Passes on a notification. Returns the messages that have to be sent to the upstream.
+    fn notified(
+        &self,
+        method: String,
+        params: Object,
+        origin: Origin,
+        size: usize,
+    ) -> Vec<Vec<u8>> {
+        let none = Vec::new();
         if method.ends_with("/list_changed") {
             self.changed.notify_one();
         }
         let mut open = self.open.lock();
         let call = match method.as_str() {
             "notifications/cancelled" => {
-                if let Some(id) = params.get("requestId") {
-                    open.withdraw(id);
-                }
-                return;
+                return params.get("requestId").map(|id| open.withdraw(id)).unwrap_or_default();
             }
             "notifications/progress" => {
                 let token = params.get("progressToken").and_then(Value::as_u64);
-                match token.and_then(|id| open.calls.get_mut(&id)) {
+                match token.and_then(|id| open.with_progress(id)) {
                     Some(call) => Some(call),
-                    None => return,
+                    None => return none,
                 }
             }
             "notifications/message" => open.whose(origin),
+            task::STATUS => {
+                match params.get("taskId").and_then(Value::as_str).and_then(|id| open.with_task(id))
+                {
+                    Some(call) => Some(call),
+                    None => return none,
+                }
+            }
             _ => {
                 let subscription = params
                     .get("_meta")
@@ -372,7 +384,7 @@ impl Calls {
         if size > HAPPENING_BYTES {
             drop(open);
             self.warn(&format!("{method} of {size} bytes is too large and is dropped"));
-            return;
+            return none;
         }
         match call {
             // Dropped if the queue of the request is full.
@@ -381,6 +393,7 @@ impl Calls {
             }
             None => drop(self.notices.send(UnassignedNotification { method, params })),
         }
+        none
     }
 
     /// Logs a fault of the upstream. The number of such lines is limited.
@@ -429,21 +442,41 @@ impl OpenRequests {
         self.calls.get_mut(&id).filter(|call| call.whose.session.is_some())
     }
 
-    /// Handles a cancellation: of a question of the upstream, or of a subscription.
-    fn withdraw(&mut self, id: &Value) {
+    /// The request whose progress has this token: the request with this id, or one that waits for the task that it
+    /// created.
+    fn with_progress(&mut self, id: u64) -> Option<&mut OpenRequest> {
+        let waits =
+            |call: &OpenRequest| call.whose.task.as_ref().is_some_and(|task| task.created_by == id);
+        let found = self.calls.contains_key(&id).then_some(id);
+        let found =
+            found.or_else(|| self.calls.iter().find(|(_, call)| waits(call)).map(|(id, _)| *id));
+        self.calls.get_mut(&found?)
+    }
+
+    /// The request that waits for the task with this id.
+    fn with_task(&mut self, id: &str) -> Option<&mut OpenRequest> {
+        let waits = |call: &&mut OpenRequest| {
+            call.whose.task.as_ref().is_some_and(|task| &*task.task == id)
+        };
+        self.calls.values_mut().find(waits)
+    }
+
+    /// Handles a cancellation: of a question of the upstream, or of a subscription. Returns the messages that have to be
+    /// sent to the upstream: refusals of the questions that belong to an ended subscription.
+    fn withdraw(&mut self, id: &Value) -> Vec<Vec<u8>> {
         for call in self.calls.values_mut() {
             if let Some(place) = call.asks.iter().position(|(_, asked)| asked == id) {
                 let (key, _) = call.asks.swap_remove(place);
                 let _full = call.happenings.try_send(RequestEvent::Withdrawn(key));
-                return;
+                return Vec::new();
             }
         }
         // The id names no question, so it names a request of ours. The upstream may end only subscriptions.
         let ours = id.as_u64().filter(|id| self.calls.get(id).is_some_and(|c| c.whose.subscribes));
-        if let Some(call) = ours.and_then(|id| self.calls.remove(&id)) {
-            let ended = FaultCause::lost("it has ended the subscription");
-            let _gone = call.done.send(RequestEnd::Trouble(ended));
-        }
+        let Some(call) = ours.and_then(|id| self.remove(id)) else { return Vec::new() };
+        let ended = FaultCause::lost("it has ended the subscription");
+        let _gone = call.done.send(RequestEnd::Trouble(ended));
+        refusals(&call.asks)
     }
 }
 

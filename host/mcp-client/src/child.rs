@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::definition::Command;
 use crate::fault::FaultCause;
-use crate::keeper::{self, startable};
+use crate::keeper::{self, Terms, startable};
 use crate::lines::{Line, Lines};
 use crate::process_group::Group;
 use crate::text::{self, LogLimiter};
@@ -92,8 +92,7 @@ impl Child {
             Some(launcher) => {
                 let mut process = tokio::process::Command::new(launcher);
                 let this = std::process::id();
-                let confine = command.confine.as_ref();
-                let terms = confine.map(|grants| terms_of(&command.program, &command.args, grants));
+                let terms = terms(command);
                 process.arg(keeper::SUBCOMMAND).arg(keeper::first_argument(this, terms.as_ref()));
                 process.arg(&command.program);
                 process
@@ -187,6 +186,14 @@ impl Child {
         }
         text
     }
+}
+
+/// How the program of a command is confined: by what the operator granted, and by what each program needs. `None`: it is
+/// not confined.
+fn terms(command: &Command) -> Option<Terms> {
+    let Terms { confinement, addresses } = command.confine.as_ref()?;
+    let confinement = terms_of(&command.program, &command.args, confinement);
+    Some(Terms { confinement, addresses: addresses.clone() })
 }
 
 /// Runs `work` on a thread that lives as long as this process. Linux sends the parent-death signal to a child when the

@@ -116,8 +116,8 @@ async fn handshake_over(
         Ok(ready(channel, peer))
     };
     match (settings.plan.protocol, era, way) {
-        (Protocol::Legacy, _, _)
-        | (Protocol::Auto, Some(Era::Legacy), _)
+        (Protocol::Legacy, _, _) => legacy(channel).await.map_err(not_legacy),
+        (Protocol::Auto, Some(Era::Legacy), _)
         | (Protocol::Auto, None | Some(Era::Modern), TransportChoice::Sse) => legacy(channel).await,
         (Protocol::Modern, _, _) => {
             let peer = handshake::discover(&channel, client).await?;
@@ -144,6 +144,15 @@ async fn handshake_over(
             }
         }
     }
+}
+
+/// The failure of the legacy handshake that the operator demands.
+fn not_legacy(trouble: FaultCause) -> FaultCause {
+    if let FaultCause::Protocol(why) = &trouble {
+        let because = format!("{why}; remove `protocol`, unless the server is at fault");
+        return FaultCause::Configuration(because.into());
+    }
+    trouble
 }
 
 fn ready(channel: Channel, peer: Peer) -> Connection {

@@ -6,13 +6,15 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use portcullis_confine::Confinement;
+use ipnet::IpNet;
+use portcullis_confine::{Confinement, Host, MAX_HOSTS};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
 use crate::definition_error::DefinitionError;
+use crate::keeper::Terms;
 
 /// One upstream, as its operator writes it under `[upstreams.NAME]`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -102,9 +104,18 @@ pub struct Confine {
     /// Files and directories that the program may also write to: absolute paths or `~/…`. They have to exist.
     #[serde(default)]
     pub writes: Vec<PathBuf>,
-    /// Whether the program may connect to other machines and to other processes. All hosts are allowed, or none.
+    /// Whether the program may connect to other machines and to other processes, whichever they are.
     #[serde(default)]
     pub network: bool,
+    /// Without `network`: the hosts that the program may connect to, such as `api.example.com` or `db.example.com:5432`.
+    /// Without a port, 443 is meant. Needs Linux with namespaces of users and networks.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub hosts: Vec<Host>,
+    /// Private networks in which the hosts may be, in CIDR notation, such as `10.0.0.0/8`.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub addresses: Vec<IpNet>,
 }
 
 /// The MCP transport of an upstream.
@@ -204,8 +215,8 @@ pub(crate) struct Command {
     pub(crate) args: Vec<String>,
     pub(crate) env: BTreeMap<String, Secret>,
     pub(crate) cwd: Option<PathBuf>,
-    /// What the program may reach. `None`: it is not confined.
-    pub(crate) confine: Option<Confinement>,
+    /// How the program is confined. `None`: it is not confined.
+    pub(crate) confine: Option<Terms>,
 }
 
 /// A URL and the headers of every request to it.
@@ -322,8 +333,22 @@ fn absolute(key: &'static str, path: PathBuf) -> Result<PathBuf, DefinitionError
     Ok(path)
 }
 
-/// What a program may reach, in absolute paths.
-fn confinement(confine: Confine) -> Result<Confinement, DefinitionError> {
+/// How a program is confined, with absolute paths.
+fn confinement(confine: Confine) -> Result<Terms, DefinitionError> {
+    if confine.network && !confine.hosts.is_empty() {
+        return Err(DefinitionError::Both("`confine.network`", "`confine.hosts`"));
+    }
+    if confine.hosts.is_empty() && !confine.addresses.is_empty() {
+        return Err(DefinitionError::NoHosts);
+    }
+    if confine.hosts.len() > MAX_HOSTS {
+        return Err(DefinitionError::TooManyHosts(MAX_HOSTS));
+    }
+    if let Some(twice) =
+        confine.hosts.iter().enumerate().find(|(at, host)| confine.hosts[..*at].contains(host))
+    {
+        return Err(DefinitionError::HostTwice(twice.1.to_string()));
+    }
     let all = |key: &'static str, paths: Vec<PathBuf>| {
         let path = |path| match absolute(key, path) {
             Ok(path) if path.is_relative() => Err(DefinitionError::NotAbsolute { key, path }),
@@ -331,11 +356,13 @@ fn confinement(confine: Confine) -> Result<Confinement, DefinitionError> {
         };
         paths.into_iter().map(path).collect::<Result<Vec<_>, _>>()
     };
-    Ok(Confinement {
+    let confinement = Confinement {
         read: all("confine.reads", confine.reads)?,
         write: all("confine.writes", confine.writes)?,
         network: confine.network,
-    })
+        hosts: confine.hosts,
+    };
+    Ok(Terms { confinement, addresses: confine.addresses })
 }
 
 fn check_environment(env: &BTreeMap<String, Secret>) -> Result<(), DefinitionError> {
@@ -421,6 +448,13 @@ mod tests {
             ("command = 'a'\nheaders = {a = 'b'}", "`headers`"),
             ("command = 'a'\n[confine]\nreads = ['b']", "`confine.reads`"),
             ("url = 'http://x'\n[confine]", "`confine`"),
+            (
+                "command = 'a'\n[confine]\nnetwork = true\nhosts = ['b.example']",
+                "`confine.hosts` exclude",
+            ),
+            ("command = 'a'\n[confine]\nhosts = ['*.example']", "not a host"),
+            ("command = 'a'\n[confine]\nhosts = ['b.example', 'B.example:443']", "given twice"),
+            ("command = 'a'\n[confine]\naddresses = ['10.0.0.0/8']", "`confine.hosts`"),
             ("url = 'http://x'\nenv = {A = 'b'}", "`env`"),
             ("command = 'a'\n[oauth]", "`oauth`"),
             ("url = 'http://x'\nheaders = {authorization = 'b'}\n[oauth]", "`oauth`"),

@@ -46,6 +46,17 @@ pub enum DefinitionError {
     /// A path begins with `~`, and the user has no home directory.
     #[error("`{0}`: this user has no home directory")]
     NoHome(&'static str),
+    /// `confine.addresses` is given without hosts.
+    #[error(
+        "`confine.addresses` is for the hosts in `confine.hosts`, and there are none: name a host, or leave it out"
+    )]
+    NoHosts,
+    /// `confine.hosts` is too long.
+    #[error("`confine.hosts` has more than {0} hosts: with so many, write `network = true`")]
+    TooManyHosts(usize),
+    /// A host is given twice, perhaps in different spellings.
+    #[error("`confine.hosts`: `{0}` is given twice")]
+    HostTwice(String),
     /// An environment variable cannot have this name, or this value.
     #[error("`env`: the name or the value of the variable {0:?} is not valid")]
     Variable(String),

@@ -34,6 +34,13 @@ pub enum FaultCause {
     TimedOut(Duration),
     /// The upstream sent a message with more bytes than its definition allows. The number is the limit.
     TooLarge(usize),
+    /// The pages of one list of the upstream have more bytes together than its definition allows.
+    ListTooLarge {
+        /// The method that lists.
+        method: Box<str>,
+        /// The limit.
+        most: usize,
+    },
     /// The upstream sent a message that would take too much memory or is nested too deep. The text names the exceeded
     /// limit.
     TooManyValues(Box<str>),
@@ -41,6 +48,8 @@ pub enum FaultCause {
     Lost(Box<str>),
     /// The upstream sent something that is not valid MCP.
     Protocol(Box<str>),
+    /// The upstream is not the server that its definition says it is.
+    Configuration(Box<str>),
     /// The upstream answered with this HTTP status and this text.
     Refused(u16, Box<str>),
     /// Too many requests already wait for answers of the upstream. The number is the maximum.
@@ -80,6 +89,10 @@ impl fmt::Display for FaultCause {
                 "its answer has more than {most} bytes; request less data, or raise its \
                  `answer-bytes`"
             ),
+            Self::ListTooLarge { method, most } => write!(
+                f,
+                "the pages of its answer to {method} have more than {most} bytes together; raise its `answer-bytes`"
+            ),
             Self::TooManyValues(what) => {
                 write!(f, "its answer was not read: {what}; request less data")
             }
@@ -93,6 +106,9 @@ impl fmt::Display for FaultCause {
                     f,
                     "it violates the protocol: {because}; if its configuration is right, report this to its authors"
                 )
+            }
+            Self::Configuration(because) => {
+                write!(f, "its configuration does not fit the server: {because}")
             }
             Self::Refused(status @ (401 | 403), text) => write!(
                 f,

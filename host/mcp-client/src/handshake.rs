@@ -62,10 +62,8 @@ pub(crate) async fn discover(
             DiscoverResult::Modern(peer) => return Ok(peer),
             DiscoverResult::Again => {}
             DiscoverResult::NotModern(why) => {
-                let because = format!(
-                    "it does not support {MODERN}: {why}; remove `protocol` from its configuration"
-                );
-                return Err(FaultCause::protocol(because));
+                let because = format!("it does not support {MODERN}: {why}; remove `protocol`");
+                return Err(FaultCause::Configuration(because.into()));
             }
         }
     }

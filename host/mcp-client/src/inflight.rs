@@ -11,6 +11,7 @@ use crate::connection::{OutgoingRequest, take_progress_token};
 use crate::fault::{Fault, FaultCause};
 use crate::message::{Object, RpcError, object};
 use crate::shared::Shared;
+use crate::task::{self, TaskOwner, TaskProgress};
 use crate::wire::{Era, PendingRequest, ended};
 
 /// Maximum time of a request, even if the request reports progress. Subscriptions have no maximum time. A longer
@@ -124,6 +125,8 @@ pub struct InFlight {
     /// Whether the listing has to be refreshed before the request is sent again, because the server answered that
     /// the headers do not match the tool.
     refresh: bool,
+    /// The task of the server that this request waits for.
+    task: Option<TaskAtServer>,
     over: bool,
 }
 
@@ -141,6 +144,7 @@ impl InFlight {
             asks: Vec::new(),
             again: true,
             refresh: false,
+            task: None,
             over: false,
         }
     }
@@ -248,6 +252,13 @@ impl InFlight {
                 Instant::now() + MAX_DURATION.max(self.upstream.settings.plan.timeout);
             self.extend();
         }
+        let peer = &connection.peer;
+        if tool.is_some_and(|tool| tool.needs_task)
+            && peer.era == Era::Legacy
+            && task::has_tasks(&peer.capabilities)
+        {
+            self.request.params.insert("task".to_owned(), Object::new().into());
+        }
         let sending = OutgoingRequest {
             method: &self.request.method,
             params: &mut self.request.params,
@@ -258,7 +269,11 @@ impl InFlight {
             header_params: tool.map(|tool| tool.header_params.as_slice()).unwrap_or_default(),
         };
         let subscribes = self.request.method == "subscriptions/listen";
-        let whose = RequestOwner { session: Some(self.request.session.clone()), subscribes };
+        let whose = RequestOwner {
+            session: Some(self.request.session.clone()),
+            subscribes,
+            task: self.task.as_ref().map(|task| task.owner.clone()),
+        };
         let beginning = connection.begin(&self.upstream.settings.client, whose, sending);
         let until = self.deadline.unwrap_or(self.last_deadline);
         let timed_out = FaultCause::TimedOut(self.upstream.settings.plan.timeout);
@@ -280,14 +295,15 @@ impl InFlight {
         if self.request.method == "subscriptions/listen" {
             return None;
         }
-        // While a question is unanswered, the upstream waits for the caller, and only `last_deadline` counts.
-        let waits_for_us = !self.asks.is_empty();
-        Some(self.deadline.filter(|_| !waits_for_us).unwrap_or(self.last_deadline))
+        // While a question is unanswered, the upstream waits for the caller, and only `last_deadline` counts. A task is
+        // something that takes long.
+        let takes_long = !self.asks.is_empty() || self.task.is_some();
+        Some(self.deadline.filter(|_| !takes_long).unwrap_or(self.last_deadline))
     }
 
     fn timed_out(&mut self) -> Event {
         let allowed = self.upstream.settings.plan.timeout;
-        let at_last = Instant::now() >= self.last_deadline;
+        let at_last = self.task.is_some() || Instant::now() >= self.last_deadline;
         let most = if at_last { MAX_DURATION.max(allowed) } else { allowed };
         self.end(Err(FaultCause::TimedOut(most)))
     }
@@ -300,8 +316,13 @@ impl InFlight {
     fn happened(&mut self, happening: RequestEvent) -> Option<Event> {
         match happening {
             RequestEvent::Notification { method, mut params } => Some(match method.as_str() {
+                task::STATUS => {
+                    let (task, token) = (self.task.as_mut()?, self.token.clone()?);
+                    Event::Progress(task.progress.of_status(&params, token)?)
+                }
                 "notifications/progress" => {
                     self.extend();
+                    self.task.iter_mut().for_each(|task| task.progress.is_reported());
                     let token = self.token.clone()?;
                     params.insert("progressToken".to_owned(), token);
                     Event::Progress(params)
@@ -324,7 +345,17 @@ impl InFlight {
     /// Handles the end of a request. `None`: it is sent again.
     fn done(&mut self, done: RequestEnd) -> Option<Event> {
         let outcome = match done {
-            RequestEnd::Answer(Ok(result), _) => Ok(classify_result(result, self.era)),
+            RequestEnd::Answer(Ok(result), _) => {
+                if let Some(task) = self.created_task(&result) {
+                    self.request.method = task::RESULT.to_owned();
+                    self.request.params = task.params();
+                    self.task = Some(task);
+                    self.ticket = None;
+                    return None;
+                }
+                self.task.iter_mut().for_each(|task| task.has_ended = true);
+                Ok(classify_result(result, self.era))
+            }
             RequestEnd::Answer(Err(error), _)
                 if error.code == RpcError::HEADER_MISMATCH
                     && self.era == Era::Modern
@@ -333,12 +364,29 @@ impl InFlight {
                 self.refresh = true;
                 return self.once_more();
             }
-            RequestEnd::Answer(Err(error), _) => Ok(RequestOutcome::Error(error)),
+            RequestEnd::Answer(Err(error), _) => {
+                self.task.iter_mut().for_each(|task| task.has_ended = true);
+                Ok(RequestOutcome::Error(error))
+            }
             RequestEnd::SessionGone if self.again => return self.once_more(),
             RequestEnd::SessionGone => Err(FaultCause::lost("it forgets each new session")),
             RequestEnd::Trouble(trouble) => Err(trouble),
         };
         Some(self.end(outcome))
+    }
+
+    /// The task that the upstream made for this request, if the request is one for a task.
+    fn created_task(&self, result: &Value) -> Option<TaskAtServer> {
+        let asked = self.request.params.contains_key("task") && self.era == Era::Legacy;
+        let request = self.ticket.as_ref()?.id;
+        let id = result["task"]["taskId"].as_str().filter(|_| asked)?;
+        Some(TaskAtServer {
+            owner: TaskOwner { task: id.into(), created_by: request },
+            upstream: self.upstream.clone(),
+            session: self.request.session.clone(),
+            progress: TaskProgress::new(),
+            has_ended: false,
+        })
     }
 
     fn once_more(&mut self) -> Option<Event> {
@@ -353,6 +401,40 @@ impl InFlight {
         self.ticket = None;
         let fault = |trouble| self.upstream.fault(&self.request.method, trouble);
         Event::Done(outcome.map_err(fault))
+    }
+}
+
+/// A task that the upstream has created. If it is dropped before the task has ended, the task is cancelled.
+struct TaskAtServer {
+    owner: TaskOwner,
+    upstream: Arc<Shared>,
+    session: Arc<str>,
+    progress: TaskProgress,
+    has_ended: bool,
+}
+
+impl TaskAtServer {
+    /// The parameters of a request about this task.
+    fn params(&self) -> Object {
+        Object::from_iter([("taskId".to_owned(), Value::from(&*self.owner.task))])
+    }
+}
+
+impl Drop for TaskAtServer {
+    fn drop(&mut self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if self.has_ended {
+            return;
+        }
+        let (upstream, params) = (self.upstream.clone(), self.params());
+        let request = UpstreamRequest::new("tasks/cancel", params, &self.session);
+        runtime.spawn(async move {
+            let Ok(connection) = upstream.connection().await else { return };
+            if task::can_cancel(&connection.peer.capabilities) {
+                // The task may have ended by itself.
+                let _cancelled = InFlight::new(upstream, request).outcome().await;
+            }
+        });
     }
 }
 

@@ -7,6 +7,7 @@ use crate::digest::digest;
 use crate::headers::{self, HeaderParam, HeaderParamError};
 use crate::message::Object;
 use crate::names::{Names, is_legal};
+use crate::task;
 use crate::text;
 
 /// The longest texts, in characters.
@@ -65,8 +66,11 @@ pub struct UpstreamTool {
     pub name: String,
     /// The name at the upstream: the `name` of `tools/call`.
     pub wire_name: String,
-    /// The definition with [`Self::name`] and sanitised texts. Unknown members are unchanged.
+    /// The definition with [`Self::name`] and sanitised texts, without the demand for a task, which the host meets itself.
+    /// Unknown members are unchanged.
     pub definition: Object,
+    /// Whether the tool can be called only as a task of MCP 2025-11-25.
+    pub(crate) needs_task: bool,
     /// SHA-256 of the original name, title, description, schemas and annotations.
     pub digest: String,
     /// The arguments that are also sent in headers.
@@ -111,9 +115,10 @@ pub(crate) fn tools(
         if let Some(Value::Object(annotations)) = definition.get_mut("annotations") {
             clean(annotations, "title", |title| text::line(title, TITLE));
         }
+        let needs_task = task::take_demand(&mut definition);
         clean_texts(&mut definition);
         definition.insert("name".to_owned(), name.clone().into());
-        Ok(UpstreamTool { name, wire_name, definition, digest, header_params })
+        Ok(UpstreamTool { name, wire_name, definition, needs_task, digest, header_params })
     })
 }
 

@@ -16,7 +16,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use ipnet::IpNet;
 use portcullis_confine::{Confinement, ResourceLimits, restrict};
+use serde::{Deserialize, Serialize};
 
 /// The first argument that tells this program to become an upstream: see [`main`].
 pub const SUBCOMMAND: &str = "become-upstream";
@@ -28,8 +30,31 @@ pub(crate) const END_ALL: rustix::process::Signal = rustix::process::Signal::USR
 /// On Linux, the prefix of the argument after [`SUBCOMMAND`], if the process becomes the program and not its keeper.
 const ITSELF: &str = "=";
 
-/// Separates the parent's process id from the confinement of the program, which is JSON.
+/// Separates the parent's process id from the terms of the program, which are JSON.
 const CONFINED: &str = ":";
+
+/// Separates the parent's process id from the number of the descriptor over which sockets are handed to the keeper.
+#[cfg(target_os = "linux")]
+const CHANNEL: &str = "/";
+
+/// How a program is confined.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Terms {
+    /// What the program may reach.
+    pub(crate) confinement: Confinement,
+    /// The addresses that are not public and that the granted hosts may have.
+    pub(crate) addresses: Vec<IpNet>,
+}
+
+/// The terms in an argument. `None`: the argument is not one of this program.
+fn read_terms(terms: Option<&str>) -> Option<Option<Terms>> {
+    terms.map(serde_json::from_str).transpose().ok()
+}
+
+/// The failure of a process that was started with other arguments than those of this program.
+fn not_for_users() -> String {
+    format!("{SUBCOMMAND} is an internal command of portcullis")
+}
 
 /// Runs in the child process: becomes the program that the further arguments name, or its keeper. Returns only an
 /// error.
@@ -41,23 +66,36 @@ pub fn main() -> String {
         None => (cfg!(not(target_os = "linux")), &*first),
     };
     let (parent, terms) = first.split_once(CONFINED).unzip();
-    let parent = parent.unwrap_or(first).parse::<i32>();
-    let (Ok(parent), Some(program)) = (parent, arguments.next()) else {
-        return format!("{SUBCOMMAND} is an internal command of portcullis");
+    let parent = parent.unwrap_or(first);
+    #[cfg(target_os = "linux")]
+    let (parent, channel) = match parent.split_once(CHANNEL) {
+        Some((parent, channel)) => (parent, channel.parse().ok()),
+        None => (parent, None),
+    };
+    let (Ok(parent), Some(terms), Some(program)) =
+        (parent.parse::<i32>(), read_terms(terms), arguments.next())
+    else {
+        return not_for_users();
     };
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]
     if !itself {
-        return linux::keep(parent, terms, program, arguments);
+        return linux::keep(parent, terms.as_ref(), program, arguments);
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(terms) = &terms
+        && let Err(why) = linux::enter_network(channel, &terms.confinement.hosts)
+    {
+        return why;
     }
     #[cfg(not(target_os = "linux"))]
     let _always = itself;
-    become_program(parent, terms, program, arguments)
+    become_program(parent, terms.as_ref(), program, arguments)
 }
 
-/// The argument after [`SUBCOMMAND`]: the process id of the parent, and the confinement of the program. `None`: the
-/// program is not confined.
-pub(crate) fn first_argument(parent: u32, terms: Option<&Confinement>) -> String {
+/// The argument after [`SUBCOMMAND`]: the process id of the parent, and the terms of the program. `None`: the program is
+/// not confined.
+pub(crate) fn first_argument(parent: u32, terms: Option<&Terms>) -> String {
     let terms = terms
         .map(|terms| serde_json::to_string(terms).expect("`terms_of` has paths that are text"));
     match terms {
@@ -71,7 +109,7 @@ pub(crate) fn first_argument(parent: u32, terms: Option<&Confinement>) -> String
 /// only an error.
 fn become_program(
     parent: i32,
-    terms: Option<&str>,
+    terms: Option<&Terms>,
     program: OsString,
     arguments: Vec<OsString>,
 ) -> String {
@@ -88,13 +126,10 @@ fn become_program(
     }
     #[cfg(not(target_os = "linux"))]
     let _used_on_linux_only = parent;
-    if let Some(terms) = terms {
-        let Ok(terms) = serde_json::from_str::<Confinement>(terms) else {
-            return format!("{SUBCOMMAND} is an internal command of portcullis");
-        };
-        if let Err(error) = restrict(&terms, &ResourceLimits::default()) {
-            return format!("confining the server: {}", portcullis_sanitize::error_chain(&error));
-        }
+    if let Some(terms) = terms
+        && let Err(error) = restrict(&terms.confinement, &ResourceLimits::default())
+    {
+        return format!("confining the server: {}", portcullis_sanitize::error_chain(&error));
     }
     #[cfg(windows)]
     {
@@ -140,7 +175,10 @@ mod linux {
     use rustix::process::{self, Pid, Signal, WaitOptions, WaitStatus};
     use tokio::signal::unix::{SignalKind, signal};
 
-    use super::{CONFINED, ITSELF, SUBCOMMAND, is_parent};
+    use portcullis_confine::Host;
+
+    use super::{CHANNEL, ITSELF, SUBCOMMAND, Terms, first_argument, is_parent};
+    use crate::relay;
 
     /// Interval at which to check for the host on a system without process descriptors.
     const LOOK: Duration = Duration::from_millis(500);
@@ -160,7 +198,7 @@ mod linux {
     /// the wait.
     pub(super) fn keep(
         host: i32,
-        terms: Option<&str>,
+        terms: Option<&Terms>,
         program: OsString,
         arguments: Vec<OsString>,
     ) -> String {
@@ -172,14 +210,26 @@ mod linux {
             return format!("handling signals: {error}");
         }
         watch(host, reasons.clone());
-        let me = process::getpid().as_raw_nonzero();
+        let handover = match terms.filter(|terms| !terms.confinement.hosts.is_empty()) {
+            Some(terms) => match relay::handover() {
+                Ok((here, there)) => Some((terms.clone(), here, there)),
+                Err(error) => return format!("preparing the network of the server: {error}"),
+            },
+            None => None,
+        };
+        let channel = handover.as_ref().map(|(_, _, there)| relay::number(there));
         let mut command = Command::new("/proc/self/exe");
-        let terms = terms.map(|terms| format!("{CONFINED}{terms}")).unwrap_or_default();
-        command.arg(SUBCOMMAND).arg(format!("{ITSELF}{me}{terms}")).arg(program).args(arguments);
+        let me = launcher_argument(std::process::id(), channel, terms);
+        command.arg(SUBCOMMAND).arg(me).arg(program).args(arguments);
         let child = match command.spawn() {
             Ok(child) => child.id(),
             Err(error) => return format!("starting the launcher of the server: {error}"),
         };
+        if let Some((terms, here, _closed)) = handover
+            && let Err(error) = start_relay(terms, here)
+        {
+            return format!("connecting the server to its hosts: {error}");
+        }
         // If the keeper held the pipes of the program open, the host would not notice that the program closed them.
         if let Err(error) = let_go_of_pipes() {
             return format!("closing the pipes of the server: {error}");
@@ -188,6 +238,52 @@ mod linux {
         let ended = reason.recv().unwrap_or(Reason::HostDemands);
         end_all();
         leave(&ended)
+    }
+
+    /// The argument of the launcher: as [`first_argument`], with the descriptor over which it hands its sockets over.
+    fn launcher_argument(keeper: u32, channel: Option<i32>, terms: Option<&Terms>) -> String {
+        let first = first_argument(keeper, terms);
+        let (id, terms) =
+            first.split_at(first.find(|one: char| !one.is_ascii_digit()).unwrap_or(first.len()));
+        let channel = channel.map(|channel| format!("{CHANNEL}{channel}")).unwrap_or_default();
+        format!("{ITSELF}{id}{channel}{terms}")
+    }
+
+    /// In the launcher: moves this process into a network in which only `hosts` exist, and hands the sockets of this
+    /// network to the keeper. Does nothing without hosts.
+    pub(super) fn enter_network(channel: Option<i32>, hosts: &[Host]) -> Result<(), String> {
+        if hosts.is_empty() {
+            return Ok(());
+        }
+        let channel = channel.ok_or_else(super::not_for_users)?;
+        let handed = |error: std::io::Error| format!("handing sockets to the keeper: {error}");
+        let channel = relay::inherited(channel).map_err(handed)?;
+        let listeners = portcullis_confine::enter_network(hosts).map_err(|error| {
+            format!(
+                "confining the server to its hosts: {}",
+                portcullis_sanitize::error_chain(&error)
+            )
+        })?;
+        relay::hand_over(&channel, &listeners).map_err(handed)
+    }
+
+    /// Starts the thread that connects the program to its hosts. Its messages go to the stderr of the server, which the
+    /// host logs.
+    fn start_relay(terms: Terms, channel: std::os::fd::OwnedFd) -> std::io::Result<()> {
+        use std::io::Write as _;
+        use std::os::fd::AsFd as _;
+        let stderr = fs::File::from(std::io::stderr().as_fd().try_clone_to_owned()?);
+        let log: relay::Log = std::sync::Arc::new(move |text: &str| {
+            // Nobody may read it any more.
+            let _written = writeln!(&stderr, "portcullis: {text}");
+        });
+        std::thread::spawn(move || {
+            let hosts = &terms.confinement.hosts;
+            if let Err(error) = relay::run(&channel, hosts, &terms.addresses, &log) {
+                log(&format!("no connection to any host: {error}"));
+            }
+        });
+        Ok(())
     }
 
     /// Handles `SIGTERM`, `SIGINT` and `SIGHUP` without effect, because signals to the process group are meant for the

@@ -40,7 +40,10 @@ mod process_group;
 mod prune;
 mod raw_lists;
 mod refresh;
+#[cfg(target_os = "linux")]
+mod relay;
 mod shared;
+mod task;
 mod text;
 mod upstream;
 mod wire;

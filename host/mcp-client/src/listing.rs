@@ -167,7 +167,7 @@ impl Pages<'_> {
             };
             bytes += size;
             if bytes > self.most {
-                return Err(FaultCause::TooLarge(self.most));
+                return Err(FaultCause::ListTooLarge { method: method.into(), most: self.most });
             }
             self.note_freshness(&page);
             let Some(Value::Array(more)) = page.remove(key) else {

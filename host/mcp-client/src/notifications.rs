@@ -205,7 +205,7 @@ impl Follower {
             log_level: None,
             header_params: &[],
         };
-        let whose = RequestOwner { session: None, subscribes: true };
+        let whose = RequestOwner { subscribes: true, ..RequestOwner::default() };
         let begun = connection.begin(&self.settings.client, whose, sending).await;
         begun.map(Some).map_err(|trouble| match connection.has_ended() {
             true => NotBegun::ConnectionEnded,

@@ -48,6 +48,18 @@ async fn an_answer_that_is_too_large_is_refused_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_list_whose_pages_are_too_large_together_is_refused() {
+    within(async {
+        let upstream = child_with(&[], json!({"answer-bytes": 500}));
+        let fault = upstream.listing().await.unwrap_err();
+        let expected = FaultCause::ListTooLarge { method: "tools/list".into(), most: 500 };
+        assert_eq!(fault.trouble, expected, "{fault}");
+        assert!(fault.to_string().contains("the pages of its answer to tools/list"), "{fault}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_answer_that_cannot_be_read_ends_its_request() {
     within(async {
         for (_web, upstream) in everywhere() {

@@ -66,10 +66,13 @@ async fn a_configured_protocol_is_not_replaced() {
         {
             let fault = upstream.listing().await.unwrap_err();
             assert!(fault.to_string().contains("2026-07-28"), "{fault}");
+            assert!(matches!(fault.trouble, FaultCause::Configuration(_)), "{fault}");
         }
         let legacy = child_with(&["modern"], json!({"protocol": "legacy"}));
         let fault = legacy.listing().await.unwrap_err();
-        assert!(matches!(fault.trouble, FaultCause::Protocol(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Configuration(_)), "{fault}");
+        assert!(fault.to_string().contains("remove `protocol`"), "{fault}");
+        assert!(!fault.to_string().contains("violates the protocol"), "{fault}");
         let unknown = child(&["legacy", "2099-01-01"]).listing().await.unwrap_err();
         assert!(unknown.to_string().contains("2099-01-01"), "{unknown}");
     })

@@ -3,6 +3,7 @@
 
 mod caller;
 mod client;
+mod cluster_tasks;
 mod consent;
 mod convert;
 mod failures;
@@ -23,6 +24,7 @@ mod serve;
 mod session;
 mod shared;
 mod state_keys;
+mod structured;
 mod tasks;
 
 use std::borrow::Cow;
@@ -44,7 +46,7 @@ use rmcp::{RoleServer, ServerHandler};
 
 pub use convert::{Unrepresentable, block};
 pub use shared::Shared;
-pub use state_keys::{StateKeyError, StateKeys};
+pub use state_keys::{StateKeyError, StateKeys, keys_in_file};
 
 use caller::Caller;
 use portcullis_core::definitions::listed_tool;
@@ -309,8 +311,7 @@ impl ServerHandler for Server {
         params: GetTaskParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let tasks = self.shared.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
-        tasks.get_task(&params.task_id).map(GetTaskResult::new)
+        Box::pin(self.task(&params.task_id, &cx)).await.map(GetTaskResult::new)
     }
 
     async fn update_task(
@@ -318,8 +319,7 @@ impl ServerHandler for Server {
         params: UpdateTaskParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let tasks = self.shared.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
-        tasks.update_task(&params.task_id, params.input_responses)
+        Box::pin(self.answer_task(&params.task_id, params.input_responses, &cx)).await
     }
 
     async fn cancel_task(
@@ -327,8 +327,7 @@ impl ServerHandler for Server {
         params: CancelTaskParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let tasks = self.shared.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
-        tasks.cancel_task(&params.task_id)
+        Box::pin(self.end_task(&params.task_id, &cx)).await
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {

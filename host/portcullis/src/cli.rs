@@ -5,6 +5,7 @@ mod approve;
 mod audit;
 mod call;
 mod check;
+mod cluster;
 mod config;
 mod confirm;
 mod context;

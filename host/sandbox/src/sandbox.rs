@@ -10,11 +10,12 @@ mod prepared;
 mod shared_state;
 mod sockets;
 mod state;
+mod store_place;
 mod work;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,12 +37,14 @@ pub use shared_state::{Broadcast, DeferredJob, SharedState};
 pub use state::{
     ALWAYS_LINKED, CallContext, CallNotification, InstanceState, PluginResources, RequestHandle,
 };
+pub use store_place::StorePlace;
 pub use work::{GuestAnswer, Work};
 
 use crate::bindings::Manifest;
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, CallIdentity, Trail};
 use portcullis_checked_files::{Records, SealKey, WriteError};
+use portcullis_cluster_state::ClusterState;
 use portcullis_engine::ComponentFile;
 use portcullis_engine::code::{CodeCache, PageAligned};
 use portcullis_engine::{
@@ -59,6 +62,8 @@ pub struct Sandbox {
     /// Limits the number of prepared instances.
     spares: Arc<Semaphore>,
     guests: Guests,
+    /// The state that several hosts share. `None`: this host shares none.
+    cluster: Option<ClusterState>,
 }
 
 impl Sandbox {
@@ -73,6 +78,21 @@ impl Sandbox {
             slots: Arc::new(Semaphore::new(CALLS as usize)),
             spares: Arc::new(Semaphore::new(SPARES as usize)),
             guests: Guests::default(),
+            cluster: None,
+        }
+    }
+
+    /// This sandbox, with the stores of plugins in the state that several hosts share.
+    #[must_use]
+    pub fn sharing(self, state: Option<ClusterState>) -> Self {
+        Self { cluster: state, ..self }
+    }
+
+    /// Where the store of a plugin is: in the state that several hosts share, or else beneath this folder.
+    pub fn store_of(&self, plugin: &str, folder: &Path) -> StorePlace {
+        match &self.cluster {
+            Some(state) => StorePlace::Cluster(state.records_of(plugin)),
+            None => StorePlace::Folder(folder.join(plugin)),
         }
     }
 

@@ -43,6 +43,7 @@ impl Config {
             check_upstream_command(&key, &upstream.definition)?;
         }
         self.check_profiles()?;
+        self.check_cluster()?;
         if let Some(command) =
             self.unconfined_commands.iter().find(|command| !self.commands.contains_key(*command))
         {

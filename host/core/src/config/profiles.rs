@@ -38,12 +38,28 @@ pub struct ProfileConfig {
     /// Whether the tools of plugins are listed with their output schemas.
     #[schemars(extend("default" = false))]
     pub output_schemas: Option<bool>,
-    /// The largest answer that the client gets in one piece, in tokens of four bytes. The client gets a larger answer
-    /// in pages. Default: no bound.
+    /// Whether the client reads structured content, its text, or both.
+    #[schemars(extend("default" = "with-text"))]
+    pub structured_content: Option<StructuredContent>,
+    /// The largest answer that the client gets in one piece, in tokens of four bytes, with the structured content unless
+    /// a text repeats it. The client gets a larger answer in pages. Default: no bound.
     pub result_tokens: Option<NonZeroU32>,
     /// The values of `result-tokens` for single tools. Key: the name of a tool, or a pattern with `*`.
     #[serde(default)]
     pub result_tokens_of: BTreeMap<String, NonZeroU32>,
+}
+
+/// How a client gets the structured content of results.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StructuredContent {
+    /// As structured content and as text, as MCP recommends for clients of which neither is known.
+    #[default]
+    WithText,
+    /// As structured content alone: a text with the same data is left out.
+    Alone,
+    /// As text alone. The tools are then listed without output schemas. Views need structured content.
+    AsText,
 }
 
 /// How tools are offered to clients.

@@ -49,7 +49,8 @@ impl Value {
                 true
             }
             ["plugins", _, "grants", "http", "headers", ..]
-            | ["host", "telemetry", "endpoint" | "headers", ..] => true,
+            | ["host", "telemetry", "endpoint" | "headers", ..]
+            | ["cluster", "state" | "password", ..] => true,
             _ => has_word(&path),
         };
         // A URL can contain a user and a password.
@@ -63,8 +64,9 @@ impl Value {
         let is_secret = match path.as_slice() {
             ["upstreams", _, "headers" | "env", ..] => true,
             ["plugins", _, "grants", "http", "headers", ..]
-            | ["host", "telemetry", "headers", ..] => true,
-            ["upstreams", _, "url"] | ["host", "telemetry", "endpoint"] => {
+            | ["host", "telemetry", "headers", ..]
+            | ["cluster", "password", ..] => true,
+            ["upstreams", _, "url"] | ["host", "telemetry", "endpoint"] | ["cluster", "state"] => {
                 self.text.contains(['@', '?'])
             }
             ["upstreams", _, "args", ..] | ["commands", _, "args", ..] => {
@@ -213,6 +215,10 @@ mod tests {
         "[host.telemetry]\nendpoint = \"http://h\"\nheaders.x = \"Bearer s3cr3t\"",
         "[host.telemetry]\nendpoint = \"http://h\"\nheaders = \"Bearer s3cr3t\"",
         "[host.telemetry]\nendpoint = [\"http://me:s3cr3t@h\"]",
+        "[cluster]\nstate = \"redis://me:s3cr3t@h\"",
+        "[cluster]\nstate = [\"redis://h/s3cr3t\"]",
+        "[cluster]\nstate = \"redis://h\"\npassword = \"s3cr3t\"",
+        "[cluster]\nstate = \"redis://h\"\npassword = { value = \"s3cr3t\" }",
         "[http]\ntoken = \"s3cr3t\"",
         "[http]\ntoken-file = [\"s3cr3t\"]",
         "[http.oauth]\nclient-secret = \"s3cr3t\"",

@@ -169,7 +169,7 @@ impl Loader {
             info: Some(Arc::new(info.clone())),
             ..candidate.refuse(Some(digest.clone()), reason)
         };
-        let places = places(name, &own.grants, &self.folders, &self.commands);
+        let places = places(sandbox, name, &own.grants, &self.folders, &self.commands);
         let settings = Arc::new(own.settings);
         let limits = self.config.limits_of(name);
         let plugin = |policy: Policy| {
@@ -259,7 +259,7 @@ pub(super) fn ungranted(
         limits: config.limits_of(name),
         settings: Arc::new(settings),
     };
-    let places = places(name, &Grants::default(), folders, commands);
+    let places = places(sandbox, name, &Grants::default(), folders, commands);
     let (name, digest) = (name.as_str().into(), digest.as_str().into());
     Plugin::new(sandbox.clone(), name, digest, origin.clone(), code.clone(), terms, places)
 }
@@ -417,6 +417,7 @@ fn components(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn places(
+    sandbox: &Sandbox,
     name: &str,
     grants: &Grants,
     folders: &Folders,
@@ -426,6 +427,6 @@ fn places(
         let folder = grant.disk.then(|| folders.cache.join("plugins").join(name));
         Arc::new(Cache::new(grant.bytes.get(), folder))
     });
-    let (store, journals) = (folders.store.join(name), folders.journals.clone());
+    let (store, journals) = (sandbox.store_of(name, &folders.store), folders.journals.clone());
     PluginResources { store, journals, cache, commands: commands.clone() }
 }

@@ -112,6 +112,10 @@ fn confined(confine: &Confine) -> String {
             text += &format!("; {what} {}", paths.join(", "));
         }
     }
+    if !confine.hosts.is_empty() {
+        let hosts: Vec<_> = confine.hosts.iter().map(ToString::to_string).collect();
+        return format!("{text}; hosts {}", hosts.join(", "));
+    }
     text + if confine.network { "; network" } else { "; no network" }
 }
 
@@ -130,6 +134,10 @@ mod tests {
             (
                 r#"command = "a"\nconfine = { reads = ["/x"], network = true }"#,
                 "the program a, confined; reads /x; network",
+            ),
+            (
+                r#"command = "a"\nconfine = { hosts = ["b.example", "c.example:80"] }"#,
+                "the program a, confined; hosts b.example, c.example:80",
             ),
             (r#"url = "http://h""#, "the server at http://h/"),
         ] {

@@ -8,6 +8,7 @@ mod office;
 mod pipes;
 mod script;
 mod shop;
+mod tasks;
 mod tools;
 mod weather;
 mod web;
@@ -16,12 +17,16 @@ use std::sync::Arc;
 
 use script::Server;
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Before there is a second thread: a process with several threads cannot make namespaces.
     if arguments.first().is_some_and(|first| first == portcullis_mcp_client::SUBCOMMAND) {
         return Err(portcullis_mcp_client::become_upstream().into());
     }
+    tokio::runtime::Runtime::new()?.block_on(serve(&arguments))
+}
+
+async fn serve(arguments: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let (transport, options) = arguments.split_first().ok_or("stdio, http or sse?")?;
     let server = Arc::new(Server::new(options.to_vec()));
     match transport.as_str() {

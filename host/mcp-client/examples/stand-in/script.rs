@@ -22,6 +22,8 @@ pub struct Server {
     pub seen: Mutex<Vec<String>>,
     /// The receivers of notifications of changes, with the ids of their subscriptions.
     pub listeners: Mutex<Vec<(Value, Out)>>,
+    /// The parameters of the calls for which tasks were created.
+    pub tasks: Mutex<Vec<Value>>,
     asks: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
     /// Notified when a request is to be refused that was kept waiting.
     pub late: Notify,
@@ -48,6 +50,7 @@ impl Server {
             options,
             seen: Mutex::default(),
             listeners: Mutex::default(),
+            tasks: Mutex::default(),
             asks: Mutex::default(),
             late: Notify::new(),
             next: AtomicU64::new(1),
@@ -173,6 +176,7 @@ impl Server {
             }
             "completion/complete" => Some(Ok(json!({"completion": {"values": ["a"]}}))),
             "tools/call" => self.tool(call).await,
+            "tasks/result" | "tasks/cancel" => self.about_task(method, &call).await,
             _ => unknown(),
         }
     }
@@ -205,8 +209,12 @@ impl Server {
         if self.shop.is_some() {
             return json!({"tools": {}, "resources": {}});
         }
-        json!({"tools": {"listChanged": true}, "prompts": {}, "resources": {"subscribe": true},
-            "completions": {}, "logging": {}, "experimental": {"odd": {}}})
+        let mut all = json!({"tools": {"listChanged": true}, "prompts": {}, "resources": {"subscribe": true},
+            "completions": {}, "logging": {}, "experimental": {"odd": {}}});
+        if self.is("tasks") {
+            all["tasks"] = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
+        }
+        all
     }
 
     fn tools(&self, params: &Value) -> Value {
@@ -233,6 +241,16 @@ impl Server {
             let more =
                 ["big", "deep", "die", "garbage", "link", "log", "progress", "seen", "touch"];
             tools.extend(more.map(|name| tool(name, "")));
+        }
+        if self.is("rows") {
+            tools.push(tool("rows", ""));
+            tools[3]["outputSchema"] = json!({"type": "object", "required": ["rows"]});
+        }
+        if self.is("meta") {
+            tools.push(tool("meta", ""));
+        }
+        if self.is("tasks") || self.is("no-tasks") {
+            tools.push(crate::tasks::definition());
         }
         if self.changed.load(Ordering::Relaxed) {
             tools[2] = tool("added", "");

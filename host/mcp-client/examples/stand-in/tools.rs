@@ -37,6 +37,9 @@ impl Server {
                 Ok(content("logged"))
             }
             "ask" => return Some(self.ask_tool(&call).await),
+            "research" => self.create_task(&call),
+            "socket" => Ok(content(&unix_socket())),
+            "rows" => Ok(rows(arguments["many"] == true)),
             "ping" => {
                 Ok(content(&self.ask(&call.out, "ping", json!({})).await["result"].to_string()))
             }
@@ -177,4 +180,31 @@ pub fn hostile() -> Value {
         {"name": "long", "title": "t".repeat(1000), "description": "d".repeat(10_000),
          "inputSchema": {"type": "object"}},
     ]})
+}
+
+/// Structured content, which a text repeats if there are only few rows.
+fn rows(many: bool) -> Value {
+    let rows: Vec<_> = match many {
+        true => (0..100).map(|id| json!({"id": id})).collect(),
+        false => vec![json!({"id": 1}), json!({"id": 2})],
+    };
+    let data = json!({"rows": rows});
+    let content = match many {
+        true => vec![text("many rows")],
+        false => vec![text("2 rows"), text(&data.to_string())],
+    };
+    json!({"content": content, "structuredContent": data, "odd": 1})
+}
+
+/// Makes a socket of the Unix domain, by which processes of one machine reach each other.
+fn unix_socket() -> String {
+    #[cfg(unix)]
+    {
+        std::os::unix::net::UnixDatagram::unbound()
+            .map_or_else(|error| error.to_string(), |_| "made".to_owned())
+    }
+    #[cfg(not(unix))]
+    {
+        "this system has none".to_owned()
+    }
 }

@@ -55,3 +55,24 @@ fn an_unread_answer_ends_the_only_request_that_it_may_answer() {
     calls.too_large(UnreadMessage::Answer(None), Origin::Shared, 10);
     assert!(!calls.is_open(two.id), "it is the only one");
 }
+
+#[test]
+fn questions_of_a_subscription_that_the_upstream_ends_are_refused() {
+    let calls = calls();
+    let session = Some("one".into());
+    let owner = RequestOwner { session, subscribes: true, ..RequestOwner::default() };
+    let mut subscription = calls.enter(owner).unwrap();
+    let asked = br#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
+    assert!(calls.receive(asked, Origin::Shared).is_empty(), "the caller gets the question");
+    let ended = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{}}}}}"#,
+        subscription.id
+    );
+    let replies = calls.receive(ended.as_bytes(), Origin::Shared);
+    let replies: Vec<Value> =
+        replies.iter().map(|reply| serde_json::from_slice(reply).unwrap()).collect();
+    assert_eq!(replies[0]["id"], "q");
+    assert_eq!(replies[0]["error"]["code"], RpcError::INTERNAL);
+    let end = subscription.done.try_recv().unwrap();
+    assert!(matches!(end, RequestEnd::Trouble(FaultCause::Lost(_))), "{end:?}");
+}

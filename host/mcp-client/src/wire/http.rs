@@ -165,7 +165,7 @@ impl Shared {
         if !is(&response, JSON) {
             let because = "it answers a request with neither JSON nor events; check that `url` is \
                 its MCP endpoint";
-            return Err(RequestEnd::Trouble(FaultCause::protocol(because)));
+            return Err(RequestEnd::Trouble(FaultCause::Configuration(because.into())));
         }
         let read = body(&mut response, requests.most).await;
         let read = read.map_err(|error| RequestEnd::Trouble(requests.unanswered(error)))?;

@@ -46,7 +46,8 @@ impl Sse {
             });
         }
         if !is(&response, EVENTS) {
-            return Err(FaultCause::protocol("it does not send an event stream at its `url`"));
+            let because = "it does not send an event stream at its `url`; check `url`, and remove `transport`";
+            return Err(FaultCause::Configuration(because.into()));
         }
         let events = Events::new(requests.most);
         let mut stream = Stream { response, events, read: Vec::new() };

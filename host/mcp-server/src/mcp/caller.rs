@@ -11,6 +11,12 @@ use rmcp::RoleServer;
 use rmcp::model::{ClientCapabilities, InitializeRequestParams, LoggingLevel, ProgressToken};
 use rmcp::service::RequestContext;
 
+/// The extension for tasks.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// The contract's name for the extension for tasks.
+pub const TASKS_FEATURE: &str = "extension:io.modelcontextprotocol/tasks";
+
 /// Whether the request is of the era with `initialize`: MCP up to revision 2025-11-25.
 pub fn is_legacy(cx: &RequestContext<RoleServer>) -> bool {
     cx.protocol_version().is_none_or(|version| version.has_initialize())

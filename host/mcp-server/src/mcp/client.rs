@@ -20,7 +20,7 @@ use rmcp::service::{Peer, RequestContext};
 use serde_json::{Value, json};
 
 use super::Server;
-use super::caller::Caller;
+use super::caller::{Caller, TASKS_EXTENSION};
 use super::log_levels::{LEVELS, level_name, rank};
 
 /// The client of one request.
@@ -158,7 +158,7 @@ impl Client for RequestClient<'_> {
             session: Arc::from(&*self.server.session.name.0),
             owner: Some(self.server.connection_owner(self.caller, self.cx)),
             meta: (!meta.is_empty()).then_some(meta),
-            capabilities: json!(self.caller.capabilities).as_object().cloned(),
+            capabilities: capabilities_for_servers(json!(self.caller.capabilities)),
             log_level: self.log_level.map(level_name),
         }
     }
@@ -237,4 +237,15 @@ fn is_answer_to(method: &str, answer: &ClientResult) -> bool {
         // A later version of rmcp may have more kinds.
         ClientResult::EmptyResult(_) | ClientResult::CustomResult(_) | _ => false,
     }
+}
+
+/// The client's capabilities as an upstream server is told them. The client cannot fetch the result of a task of that
+/// server, because its requests about tasks are answered by the host.
+fn capabilities_for_servers(mut capabilities: Value) -> Option<Object> {
+    let members = capabilities.as_object_mut()?;
+    members.remove("tasks");
+    if let Some(Value::Object(extensions)) = members.get_mut("extensions") {
+        extensions.remove(TASKS_EXTENSION);
+    }
+    Some(std::mem::take(members))
 }

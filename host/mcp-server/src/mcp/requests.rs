@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::caller::Caller;
 use super::failures::{internal, protocol_error, tool_answer};
 use super::serve::{RequestFailure, RequestResult, SourceRequest};
+use super::structured::{for_client, for_client_raw};
 use super::{Server, convert, results, search};
 use portcullis_core::bindings::Subject;
 use portcullis_core::call::{CallFailure, PluginAnswer, ToolCall, Work};
@@ -71,14 +72,16 @@ impl Server {
             state: params.request_state.as_deref(),
             responses: params.input_responses,
         };
-        let bound = selection.result_tokens(&params.name);
+        let (bound, habit) = (selection.result_tokens(&params.name), selection.structured_content);
         let served = self.serve(request, cx).await;
         self.look_again(tool, &caller, &cx.peer);
         match served {
             Ok(RequestResult::Plugin(PluginAnswer::Tool(result))) => convert::result(result)
                 .map_or_else(
                     |error| failed_tool(&CallFailure::BrokenPromise(error.to_string())),
-                    |result| Ok(self.within_bound(result, bound, &caller).into()),
+                    |result| {
+                        Ok(for_client(self.within_bound(result, bound, &caller), habit).into())
+                    },
                 ),
             Ok(RequestResult::Upstream(result)) => {
                 if let Some(typed) = bound.and_then(|_| serde_json::from_value(result.clone()).ok())
@@ -86,7 +89,7 @@ impl Server {
                 {
                     return Ok(self.within_bound(typed, bound, &caller).into());
                 }
-                Ok(self.passed_on(result))
+                Ok(self.passed_on(for_client_raw(result, habit)))
             }
             Ok(RequestResult::Plugin(_)) => Err(internal("a tool's answer is of the wrong kind")),
             Ok(RequestResult::InputRequired(questions)) => Ok(questions.into()),

@@ -4,6 +4,7 @@
 //! The bound is a number of tokens of four bytes, and limits the text that a model reads. Only the caller and session
 //! that got the first page can read the others: as resources, or with the tool `read_result`.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::caller::Caller;
-use super::{Server, convert};
+use super::{Server, convert, structured};
 
 /// The name of the tool that reads a page of a kept answer.
 pub(super) const READ: &str = "read_result";
@@ -149,9 +150,14 @@ struct ReadResultArguments {
     page: usize,
 }
 
-/// The size of all texts of an answer together, in bytes.
-fn text_bytes(result: &CallToolResult) -> usize {
-    result.content.iter().filter_map(ContentBlock::as_text).map(|block| block.text.len()).sum()
+/// The texts of an answer. The last one is the structured content, if no other text repeats it.
+fn texts(result: &CallToolResult) -> Vec<Cow<'_, str>> {
+    let texts = result.content.iter().filter_map(ContentBlock::as_text);
+    let structured = structured::unrepeated(result);
+    texts
+        .map(|block| block.text.as_str().into())
+        .chain(structured.map(|value| value.to_string().into()))
+        .collect()
 }
 
 /// The bytes that a number of tokens stands for.
@@ -161,7 +167,8 @@ fn bytes_of(tokens: NonZeroU32) -> usize {
 
 /// Whether the texts of an answer are longer than a bound.
 pub(super) fn is_longer(result: &CallToolResult, bound: Option<NonZeroU32>) -> bool {
-    bound.is_some_and(|bound| text_bytes(result) > bytes_of(bound))
+    let bytes = || texts(result).iter().map(|text| text.len()).sum::<usize>();
+    bound.is_some_and(|bound| bytes() > bytes_of(bound))
 }
 
 impl Server {
@@ -171,7 +178,8 @@ impl Server {
     }
 
     /// The answer within a bound. If its texts are longer than the bound, the first page replaces them, with a link
-    /// to the second page, and the texts are kept. All other content blocks stay, and structured content is removed.
+    /// to the second page, and the texts are kept. Structured content that no text repeats is the last of the texts. All
+    /// other content blocks stay.
     pub(super) fn within_bound(
         &self,
         mut result: CallToolResult,
@@ -182,8 +190,7 @@ impl Server {
             return result;
         };
         let size = bytes_of(bound);
-        let texts = result.content.iter().filter_map(ContentBlock::as_text);
-        let text = texts.map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n");
+        let text = texts(&result).join("\n");
         let kept = Arc::new(KeptResult {
             id: request_id(),
             owner: self.owner(caller),
@@ -203,7 +210,7 @@ impl Server {
             "type": "resource_link", "uri": format!("{SCHEME}{id}/2"), "name": "page 2", "mimeType": "text/plain",
         });
         result.content.extend(serde_json::from_value::<ContentBlock>(link));
-        // Structured content would contain the whole answer a second time.
+        // The pages contain it.
         result.structured_content = None;
         self.shared.results.keep(kept);
         result
@@ -294,6 +301,20 @@ mod tests {
                 assert!(parts.iter().all(|part| part.len() <= size.max(2)), "{size}: {parts:?}");
             }
         }
+    }
+
+    #[test]
+    fn structured_content_that_no_text_repeats_is_one_of_the_texts() {
+        let result = |text: &str| -> CallToolResult {
+            serde_json::from_value(json!({
+                "content": [{"type": "text", "text": text}], "structuredContent": {"rows": [1, 2]},
+            }))
+            .unwrap()
+        };
+        assert_eq!(texts(&result("2 rows")), ["2 rows", "{\"rows\":[1,2]}"]);
+        assert_eq!(texts(&result("{ \"rows\": [1, 2] }")).len(), 1);
+        let bound = NonZeroU32::new(4);
+        assert!(is_longer(&result("2 rows"), bound), "21 bytes are more than 16");
     }
 
     #[test]

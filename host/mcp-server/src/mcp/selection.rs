@@ -262,9 +262,17 @@ fn listed(
     let is_listed = |tool: &&Value| names.contains_key(tool["name"].as_str().unwrap_or_default());
     let shown = |tool: &Value| {
         let mut tool = tool.clone();
-        let is_plugins = names.get(tool["name"].as_str().unwrap_or_default()) == Some(&true);
-        if let Some(definition) = tool.as_object_mut().filter(|_| is_plugins) {
-            make_lean(definition, protocol, selection.output_schemas);
+        let name = tool["name"].as_str().unwrap_or_default();
+        let is_plugins = names.get(name) == Some(&true);
+        let may_lack_structure = selection.may_lack_structure(name);
+        if let Some(definition) = tool.as_object_mut() {
+            if is_plugins {
+                make_lean(definition, protocol, selection.output_schemas);
+            }
+            // Clients refuse results without the structured content that a schema promises.
+            if may_lack_structure {
+                definition.remove("outputSchema");
+            }
         }
         tool
     };

@@ -9,7 +9,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
-use super::caller::Caller;
+use super::caller::{Caller, TASKS_FEATURE};
 use super::client::RequestClient;
 use super::input::Exchange;
 use super::journals::JournalError;
@@ -173,10 +173,10 @@ impl Server {
                 }
                 PluginAnswer::Background(state) => {
                     exchange.set_state(state);
-                    if caller.supports(tasks::FEATURE) {
+                    if caller.supports(TASKS_FEATURE) {
                         let (loaded, work) = (loaded.clone(), request.work);
                         let task = tasks::TaskWork { loaded, work, roots, caller, exchange };
-                        return Ok(RequestResult::Task(task.start(self)?));
+                        return Ok(RequestResult::Task(Box::pin(task.start(self)).await?));
                     }
                     without_task = true;
                 }

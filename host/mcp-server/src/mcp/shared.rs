@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use portcullis_checked_files::Records;
+use portcullis_cluster_state::ClusterState;
 use portcullis_core::host::{Configured, Host, Tools};
 use portcullis_core::listing::Selections;
 use portcullis_core::projects::Projects;
@@ -35,6 +36,8 @@ type TypedTools = (Arc<Tools>, Arc<Vec<Tool>>);
 pub struct Shared {
     /// The plugins, the upstream servers and the catalog.
     pub host: Arc<Host>,
+    /// The state that several hosts share. `None`: this host shares none.
+    pub(crate) cluster: Option<ClusterState>,
     /// Seals the state that clients carry between the rounds of a call.
     pub(super) seal: Seal,
     /// Keeps the journals of runs that are too large for clients to carry.
@@ -58,17 +61,20 @@ pub struct Shared {
 
 impl Shared {
     /// The shared state of a host's sessions. `selections` decide which tools the sessions see. `keys` seal the
-    /// states that clients carry. `journals` keeps journals that are too large for clients to carry.
+    /// states that clients carry. Journals that are too large for clients to carry are kept in `journals`, or in the
+    /// state that several hosts share.
     pub fn new(
         host: Arc<Host>,
         selections: Selections,
         keys: &StateKeys,
         journals: Records,
+        cluster: Option<ClusterState>,
     ) -> Arc<Self> {
         Arc::new(Self {
             host,
             seal: Seal::new(keys),
-            journals: Journals::new(journals),
+            journals: Journals::new(journals, cluster.clone()),
+            cluster,
             raw: PassthroughKey::new().expect("the system has randomness"),
             tasks: Tasks::default(),
             selections: RwLock::new(Arc::new(selections)),

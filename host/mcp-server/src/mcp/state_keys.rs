@@ -76,37 +76,16 @@ impl StateKeys {
         Self { first, others: Vec::new() }
     }
 
-    /// The keys derived from the lines of a file, which several hosts share. Empty lines are ignored.
+    /// The keys derived from the lines of a file, which several hosts share: see [`keys_in_file`].
     ///
     /// # Errors
     ///
     /// The file cannot be read, has no key or too many keys, or a line is too short.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the operator names the file, at the start of the server"
-    )]
     pub fn in_file(file: &Path) -> Result<Self, StateKeyError> {
-        let path = || file.to_owned();
-        let text = std::fs::read_to_string(file)
-            .map_err(|cause| StateKeyError::Unreadable { file: path(), cause })?;
-        let mut keys = Vec::new();
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() {
-                continue;
-            }
-            if line.len() < MIN_LINE_BYTES {
-                return Err(StateKeyError::ShortKey { file: path(), line: number + 1 });
-            }
-            if keys.len() == MAX_KEYS {
-                return Err(StateKeyError::TooMany { file: path() });
-            }
-            keys.push(derive_key(line.as_bytes(), PURPOSE));
-        }
-        let mut keys = keys.into_iter();
+        let mut keys = keys_in_file(file, PURPOSE)?.into_iter();
         match keys.next() {
             Some(first) => Ok(Self { first, others: keys.collect() }),
-            None => Err(StateKeyError::Empty { file: path() }),
+            None => Err(StateKeyError::Empty { file: file.to_owned() }),
         }
     }
 
@@ -114,6 +93,40 @@ impl StateKeys {
     pub(super) fn all(&self) -> impl Iterator<Item = &StateKey> {
         std::iter::once(&self.first).chain(&self.others)
     }
+}
+
+/// The keys for a purpose, derived from the lines of a file, which several hosts share. Empty lines are ignored. There is
+/// at least one key.
+///
+/// # Errors
+///
+/// The file cannot be read, has no key or too many keys, or a line is too short.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the operator names the file, at the start of the server"
+)]
+pub fn keys_in_file(file: &Path, purpose: &str) -> Result<Vec<[u8; 32]>, StateKeyError> {
+    let path = || file.to_owned();
+    let text = std::fs::read_to_string(file)
+        .map_err(|cause| StateKeyError::Unreadable { file: path(), cause })?;
+    let mut keys = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        if line.len() < MIN_LINE_BYTES {
+            return Err(StateKeyError::ShortKey { file: path(), line: number + 1 });
+        }
+        if keys.len() == MAX_KEYS {
+            return Err(StateKeyError::TooMany { file: path() });
+        }
+        keys.push(derive_key(line.as_bytes(), purpose));
+    }
+    if keys.is_empty() {
+        return Err(StateKeyError::Empty { file: path() });
+    }
+    Ok(keys)
 }
 
 #[cfg(test)]

@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use portcullis_roots::Roots;
+use portcullis_sanitize::error_chain;
 use rmcp::model::{CallToolResult, CreateTaskResult, ErrorData, InputResponses, Task};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::caller::Caller;
+use super::cluster_tasks::OwnTask;
 use super::failures::tool_answer;
 use super::input::Exchange;
 use super::{Server, convert};
@@ -23,9 +27,6 @@ use portcullis_core::plugins::LoadedPlugin;
 use portcullis_core::sandbox::CallNotification;
 use portcullis_core::source::Source;
 use portcullis_mcp_client::{Object, RpcError};
-
-/// The contract's name for the extension.
-pub const FEATURE: &str = "extension:io.modelcontextprotocol/tasks";
 
 /// Maximum number of tasks that run at the same time, of all clients together.
 const MAX_TASKS: usize = 64;
@@ -57,6 +58,19 @@ impl Tasks {
             Some(owner) if owner.as_deref() == principal => Ok(&self.manager),
             // The error for an id that does not exist.
             Some(_) | None => self.manager.get_task("").map(|_| &self.manager),
+        }
+    }
+
+    /// Whether the task `id` runs or ran at this host, for this caller.
+    pub(super) fn is_own(&self, principal: Option<&str>, id: &str) -> bool {
+        self.owners.lock().get(id).is_some_and(|owner| owner.as_deref() == principal)
+    }
+
+    /// Cancels a task that other hosts have given up. From now on, this host answers about it as they do.
+    pub(super) fn give_up(&self, id: &str) {
+        self.owners.lock().remove(id);
+        if let Err(error) = self.manager.cancel_task(id) {
+            tracing::debug!("cancelling a task: {error}");
         }
     }
 
@@ -94,8 +108,8 @@ impl TaskWork {
     ///
     /// # Errors
     ///
-    /// [`CallFailure::Busy`]: too many tasks are running.
-    pub fn start(self, server: &Server) -> Result<CreateTaskResult, CallFailure> {
+    /// [`CallFailure::Busy`]: too many tasks are running, or the cluster's state cannot be used.
+    pub async fn start(self, server: &Server) -> Result<CreateTaskResult, CallFailure> {
         let tasks = &server.shared.tasks;
         if tasks.manager.running_task_count() >= MAX_TASKS {
             let why = format!("{MAX_TASKS} tasks are running: try again later");
@@ -107,7 +121,29 @@ impl TaskWork {
         let options = TaskOptions::new().with_ttl_ms(time.saturating_add(5_000));
         let server = server.clone();
         let principal = self.caller.principal.clone();
-        let task = tasks.spawn(principal, options, |cx| Box::pin(self.run(server, cx)));
+        let Some(state) = server.shared.cluster.clone() else {
+            let task = tasks.spawn(principal, options, |cx| Box::pin(self.run(server, cx)));
+            return Ok(CreateTaskResult::new(task));
+        };
+        // The work begins once other hosts know the task.
+        let (begin, has_begun) = oneshot::channel();
+        let shared = server.shared.clone();
+        let task = tasks.spawn(principal.clone(), options, |cx| {
+            Box::pin(async move {
+                has_begun.await.map_err(|_| TaskExit::Cancelled)?;
+                self.run(server, cx).await
+            })
+        });
+        let kept = Duration::from_millis(time.saturating_mul(2).saturating_add(60_000));
+        let (id, manager) = (task.task_id.clone(), tasks.manager.clone());
+        let own = OwnTask { id, owner: principal, kept, manager, state };
+        own.begin().await.map_err(|error| {
+            tracing::warn!("a task was not started: {}", error_chain(&error));
+            let why = "the state that the hosts share cannot be used now, so the task was not started: try again later";
+            CallFailure::Busy(why.to_owned())
+        })?;
+        tokio::spawn(own.follow(move |id| shared.tasks.give_up(id)));
+        let _ended = begin.send(());
         Ok(CreateTaskResult::new(task))
     }
 

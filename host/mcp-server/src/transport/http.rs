@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
+use portcullis_cluster_state::ClusterState;
 use portcullis_core::config::HttpConfig;
-use portcullis_http_server::{Access, AccessRules, Fetch, Page, Readiness, Settings};
+use portcullis_http_server::{Access, AccessRules, ClusterRates, Fetch, Page, Readiness, Settings};
 use portcullis_metrics::{CacheUse, MEDIA_TYPE, Metrics};
 use rmcp::ServerHandler;
 use tokio::net::TcpListener;
@@ -48,7 +49,8 @@ pub fn settings(
     shared: &Arc<Shared>,
 ) -> Result<Settings, SettingsError> {
     let mut settings = make::settings(config, rules, shared.raw.clone())?;
-    settings.readiness = readiness(&shared.host);
+    settings.readiness = readiness(shared);
+    settings.cluster_rates = shared.cluster.clone().map(cluster_rates);
     if config.metrics_listen.is_none() {
         settings.pages.extend(metrics_pages(&shared.host));
     }
@@ -65,14 +67,29 @@ pub async fn serve_metrics(shared: &Shared, listener: TcpListener) -> io::Result
     let rules = AccessRules { any_address: true, ..AccessRules::default() };
     let access = Access::new(rules).map_err(io::Error::other)?;
     let settings = pages_only(shared, metrics_pages(&shared.host));
-    let settings = Settings { access, readiness: readiness(&shared.host), ..settings };
+    let settings = Settings { access, readiness: readiness(shared), ..settings };
     serve_without_sessions(shared, listener, settings).await
 }
 
-/// The host is ready once all plugins are loaded, until it shuts down.
-fn readiness(host: &Arc<Host>) -> Readiness {
-    let host = Arc::downgrade(host);
-    Readiness::new(move || host.upgrade().is_some_and(|host| host.is_ready()))
+/// The host is ready once all plugins are loaded, until it shuts down, and while the server of the cluster's state
+/// answers.
+fn readiness(shared: &Shared) -> Readiness {
+    let (host, cluster) = (Arc::downgrade(&shared.host), shared.cluster.clone());
+    Readiness::new(move || {
+        let is_reached = cluster.as_ref().is_none_or(ClusterState::is_reached);
+        is_reached && host.upgrade().is_some_and(|host| host.is_ready())
+    })
+}
+
+/// Counts requests in the cluster's state.
+fn cluster_rates(cluster: ClusterState) -> ClusterRates {
+    ClusterRates::new(move |name, per_second, wanted| {
+        let cluster = cluster.clone();
+        async move {
+            let taken = cluster.take_rate(&name, per_second, wanted).await;
+            taken.inspect_err(|error| tracing::debug!("a rate is counted here only: {error}")).ok()
+        }
+    })
 }
 
 fn metrics_pages(host: &Arc<Host>) -> BTreeMap<String, Page> {

@@ -12,6 +12,7 @@ use portcullis_roots::{HostFile, HostFiles, InvalidRoot, Root, Roots};
 use super::Common;
 use portcullis_audit::Audit;
 use portcullis_checked_files::{Records, SealKey};
+use portcullis_cluster_state::ClusterState;
 use portcullis_core::catalog::Catalog;
 use portcullis_core::config::{self, Config, Folders};
 use portcullis_core::host::{Configured, Host};
@@ -40,6 +41,8 @@ pub struct CommandContext {
     /// The host's key. It seals files in the cache folder and compiled code, and the state between two rounds if there
     /// is no key file.
     key: SealKey,
+    /// The state that this host shares with others. `None`: it shares none.
+    pub cluster: Option<ClusterState>,
 }
 
 /// Who uses the tools of a catalog.
@@ -82,7 +85,7 @@ impl CommandContext {
     ///
     /// # Errors
     ///
-    /// A root cannot be opened.
+    /// A root cannot be opened, or the keys or the password of the cluster's state cannot be read.
     pub fn new(common: &Common, read: ReadConfig) -> anyhow::Result<Self> {
         let ReadConfig { config, source, folders } = read;
         let user_folders = folders.clone();
@@ -95,10 +98,11 @@ impl CommandContext {
             tracing::warn!("{remark}");
         }
         let (code, key) = (folders.cache.clone(), SealKey::at(folders.key.clone()));
-        Ok(Self { config, source, config_file, folders, roots, audit, code, key })
+        let cluster = super::cluster::state(&config)?;
+        Ok(Self { config, source, config_file, folders, roots, audit, code, key, cluster })
     }
 
-    /// A context for the configuration as it is now, with the host's folders and the audit of this context.
+    /// A context for the configuration as it is now, with the host's folders, the audit and the cluster of this context.
     ///
     /// # Errors
     ///
@@ -116,6 +120,7 @@ impl CommandContext {
             audit: self.audit.clone(),
             code: self.code.clone(),
             key: self.key.clone(),
+            cluster: self.cluster.clone(),
         })
     }
 
@@ -137,13 +142,15 @@ impl CommandContext {
         let roots = Roots::new(roots, own);
         let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
         let (code, key) = (user.cache.clone(), SealKey::at(user.key.clone()));
-        Ok(Self { config, source: None, config_file: None, folders, roots, audit, code, key })
+        let (source, config_file, cluster) = (None, None, None);
+        Ok(Self { config, source, config_file, folders, roots, audit, code, key, cluster })
     }
 
     /// A new sandbox, which runs plugins.
     pub fn sandbox(&self) -> Arc<Sandbox> {
         let (code, key) = (self.code.clone(), self.key.clone());
-        Arc::new(Sandbox::new(self.config.largest_limits(), code, key, self.audit.clone()))
+        let sandbox = Sandbox::new(self.config.largest_limits(), code, key, self.audit.clone());
+        Arc::new(sandbox.sharing(self.cluster.clone()))
     }
 
     /// Loads every plugin.
@@ -187,7 +194,7 @@ impl CommandContext {
             Some(file) => StateKeys::in_file(file)?,
             None => StateKeys::of_host(&self.key),
         };
-        Ok(Shared::new(host, selections, &keys, journals))
+        Ok(Shared::new(host, selections, &keys, journals, self.cluster.clone()))
     }
 
     /// The upstream servers. No server is started or reached before its first use.

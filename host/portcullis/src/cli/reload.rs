@@ -212,7 +212,13 @@ fn fixed_at_start(before: &Config, now: &Config) -> Vec<&'static str> {
         "host.login-dir": login_dir,
         "host.telemetry": telemetry,
     );
-    http.into_iter().chain(host).filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
+    let all = differing!(before, now, "cluster": cluster,);
+    http.into_iter()
+        .chain(host)
+        .chain(all)
+        .filter(|(_, differs)| *differs)
+        .map(|(key, _)| key)
+        .collect()
 }
 
 /// The files, and the folders of files, whose changes are a reason to reload.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::CommandContext;
 use super::reload::{self, Reloader};
 use super::signals::{Hangup, OnHangup};
-use super::{CommandEnd, Common, log, safety, serve_options, signals};
+use super::{CommandEnd, Common, cluster, log, safety, serve_options, signals};
 
 /// The time from the end of stdin, or a signal, to the forced exit of the process.
 const STDIO_EXIT_TIMEOUT: Duration = Duration::from_millis(4500);
@@ -86,6 +86,7 @@ impl Args {
             match reloader.follow().await {}
         };
         let served = if self.options.is_http() {
+            context.cluster.as_ref().map_or(Ok(()), cluster::begin)?;
             let config = self.options.http_config(&context.config);
             for (what, file) in self.options.secret_files() {
                 if let Some(warning) = safety::readable(what, file) {

@@ -146,9 +146,14 @@ impl SharedState {
     }
 
     /// Sets whether any plugin may see answers of tools, or ask about them. If no plugin may, no answer is kept
-    /// from now on.
+    /// from now on, and those that were kept are removed: they would no longer be the last ones when a plugin may see
+    /// answers again.
     pub fn want_results(&self, is_wanted: bool) {
+        let mut results = self.results.lock();
         self.are_results_wanted.store(is_wanted, Ordering::Relaxed);
+        if !is_wanted {
+            *results = Default::default();
+        }
     }
 
     /// Keeps the data of a tool's answer for the caller, as JSON, if some plugin may see answers. If there are no data,
@@ -166,6 +171,10 @@ impl SharedState {
         let result = result().filter(|result| result.len() <= MAX_RESULT_BYTES);
         let key = (principal, tool.to_owned());
         let mut results = self.results.lock();
+        if !self.are_results_wanted.load(Ordering::Relaxed) {
+            // Since the beginning of this function, the configuration was read again.
+            return;
+        }
         let (kept, order) = &mut *results;
         let Some(result) = result else {
             if kept.remove(&key).is_some() {
@@ -224,6 +233,11 @@ mod tests {
         shared.keep_result(Some("ada".into()), "t", text("{}"));
         assert_eq!(shared.result(Some("ada".into()), "t").as_deref(), Some("{}"));
         assert_eq!(shared.result(None, "t"), None);
+        shared.want_results(false);
+        shared.keep_result(Some("ada".into()), "t", text("[]"));
+        shared.want_results(true);
+        assert_eq!(shared.result(Some("ada".into()), "t"), None, "it is not the last answer");
+        shared.keep_result(Some("ada".into()), "t", text("{}"));
         shared.keep_result(None, "t", text("1"));
         shared.keep_result(None, "t", || Some("x".repeat(MAX_RESULT_BYTES + 1)));
         assert_eq!(

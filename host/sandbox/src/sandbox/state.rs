@@ -17,6 +17,7 @@ use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::shared_state::{Broadcast, SharedState};
+use super::store_place::StorePlace;
 use super::{concurrent, sockets};
 use crate::bindings::portcullis::plugin::{request, settings};
 use crate::bindings::types::Answer;
@@ -32,8 +33,8 @@ const MAX_JOB_BYTES: usize = 32 * 1024;
 /// The folders, the cache and the commands of the host that one plugin uses.
 #[derive(Clone)]
 pub struct PluginResources {
-    /// The folder of the plugin's store.
-    pub store: PathBuf,
+    /// Where the plugin's store is.
+    pub store: StorePlace,
     /// The folder for journals of file transactions. All plugins share it.
     pub journals: PathBuf,
     /// The plugin's cache. `None`: no cache is granted.

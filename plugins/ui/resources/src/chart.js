@@ -64,10 +64,10 @@ export function chartOf(records, columns, ordinal) {
  * @param across the column of names or times; @param series the columns of numbers; @param kind `line` or `bar`
  */
 export function draw(records, across, series, kind) {
-	const size = ({ key }) => Math.max(...records.map((record) => Math.abs(Number(record[key]) || 0)));
+	const greatest = ({ key }) => Math.max(...records.map((record) => Math.abs(Number(record[key]) || 0)));
 	// A series of another unit or magnitude does not fit on the same axis. It is off until the user switches it on.
 	const on = new Set(
-		series.filter((column) => column.read?.unit === series[0].read?.unit && size(column) <= 5 * size(series[0]) && size(column) * 5 >= size(series[0]))
+		series.filter((column) => column.read?.unit === series[0].read?.unit && greatest(column) <= 5 * greatest(series[0]) && greatest(column) * 5 >= greatest(series[0]))
 	);
 	const said = h("p", { "class": "tip", "aria-hidden": "true", "hidden": true });
 	const slot = h("div", { class: "plot" });
@@ -119,11 +119,15 @@ export function draw(records, across, series, kind) {
 		cursor.setAttribute("aria-valuenow", places.findIndex(([, one]) => one === at) + 1);
 		cursor.setAttribute("aria-valuetext", clean(telling()));
 	}
+	let size;
 	const paint = () => {
+		const isHeld = document.activeElement === cursor;
+		size = innerWidth;
 		const [drawn, where] = picture(records, across, series, on, kind);
 		places = where;
 		slot.replaceChildren(drawn, cursor, said);
 		line.hidden ? tellWhere() : point(at);
+		isHeld && cursor.focus();
 	};
 	const switches = series.map((column, index) => {
 		const button = h(
@@ -143,6 +147,7 @@ export function draw(records, across, series, kind) {
 		return button;
 	});
 	paint();
+	new ResizeObserver(() => innerWidth === size || paint()).observe(slot);
 	return h(
 		"div",
 		{ class: "chart" },

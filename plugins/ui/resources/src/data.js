@@ -62,9 +62,9 @@ export class Viewer {
 		return schema && { ...this.about(schema), title: schema.title };
 	}
 
-	/** One scalar value. */
-	scalar(value, name = "", schema, beside) {
-		return reading(name, this.placed(schema), [value], beside && [beside]).show(value, this.open);
+	/** One scalar value. `near` are the values that stand together with it. */
+	scalar(value, name = "", schema, beside, near) {
+		return reading(name, this.placed(schema), [value], beside && [beside], near).show(value, this.open);
 	}
 
 	/** All values of a record, with a button to ask the assistant about the record. */
@@ -84,14 +84,14 @@ export class Viewer {
 
 	chips(value, name, schema) {
 		return value.length
-			? h("span", { class: "chips" }, value.map((one, index) => h("span", { class: "chip" }, this.scalar(one, name, this.within(schema, index)))))
+			? h("span", { class: "chips" }, value.map((one, index) => h("span", { class: "chip" }, this.scalar(one, name, this.within(schema, index), undefined, value))))
 			: h("span", { class: "none" }, say("none"));
 	}
 
 	/** Any value. */
 	show(value, name = "", schema, depth = 0) {
 		if (typeof value === "string" && (value.length > 400 || value.includes("\n")) && !this.about(schema).writeOnly) {
-			return textOf(value, this, { depth: depth + 1, level: Math.min(6, depth + 2) });
+			return textOf(value, this, { depth, level: Math.min(6, depth + 2) });
 		}
 		if (isScalar(value)) {
 			return h("p", { class: /.{12}\s|.{40}/.test(value) ? "text" : "value" }, this.scalar(value, name, schema));
@@ -146,12 +146,16 @@ export class Viewer {
 	object(value, schema, depth) {
 		const order = Object.keys(this.about(schema).properties ?? {});
 		const entries = Object.entries(value).map(([key, part]) => [key, part, this.within(schema, key)]);
+		const isEcho = ([key, part]) => !depth && part !== "" && this.input?.[plain(key)] === part;
+		const isRequest = (part) => isObject(part) && Object.values(part).every(isScalar) && Object.entries(part).filter(isEcho).length * 2 > Object.keys(part).length;
 		const all = (parts.measured?.(entries) ?? entries)
+			// Of an object that mostly repeats the input, all members are taken for such repetitions.
+			.flatMap(([key, part, inner]) => (isRequest(part) ? Object.entries(part).map(([name, one]) => [name, one, this.within(inner, name), true]) : [[key, part, inner]]))
 			.sort(([a], [b]) => (order.indexOf(a) + 1 || 1e6) - (order.indexOf(b) + 1 || 1e6));
 		if (!all.length) {
 			return h("p", { class: "none" }, say("noEntries"));
 		}
-		const { title, pieces } = arrange(all, ([key, part, inner]) => Boolean(recordsIn(part, this, inner, key)), depth === 0);
+		const { title, pieces } = arrange(all, ([key, part, inner]) => Boolean(recordsIn(part, this, inner, key)), depth === 0, (entry) => entry[3] || isEcho(entry));
 		const sections = pieces.filter(({ kind }) => kind === "section");
 		const level = `h${Math.min(6, depth + 2)}`;
 		const body = pieces.filter(({ kind }) => kind !== "book");

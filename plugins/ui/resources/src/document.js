@@ -3,6 +3,7 @@
 import { globals, library, native } from "./document/globals.js";
 import { computed, Elements } from "./document/elements.js";
 import { interpret } from "./document/interpret.js";
+import LOOKS from "./document/looks.css";
 import { build, SVG_NAMESPACE, sheetOf } from "./document/markup.js";
 import { beginTurn, call, Callable, exported, Facade, failure, imported, make, numberOf, Stop, table, textOf } from "./document/values.js";
 
@@ -36,7 +37,7 @@ class Shown {
 
 	constructor({ call: run, clean, h, isObject, page, plain, say, state }) {
 		Object.assign(this, { run, clean, isObject, message: say, plain, state });
-		document.head.append(h("meta", { "http-equiv": "Content-Security-Policy", content: POLICY }));
+		document.head.append(h("style", {}, LOOKS), h("meta", { "http-equiv": "Content-Security-Policy", content: POLICY }));
 		const { root, styles } = build(page.document.markup);
 		this.host = h("div", { class: "document" });
 		this.said = h("p", { class: "said", role: "status" });

@@ -109,7 +109,7 @@ const zoneName = (time) =>
 
 /**
  * An ISO date or time in the user's format. A time without a zone is not converted. A time with an offset keeps the offset,
- * and the user's time is shown beside it if it differs. A time in UTC is shown in the user's time zone, with the zone's name.
+ * and the user's time is shown beside it if it differs, with its date if that differs. A time in UTC is shown in the user's time zone, with the zone's name.
  * With `options`, as on the axis of a chart, times with a zone are shown in the user's time zone, without its name.
  */
 export function showTime(value, options) {
@@ -129,7 +129,12 @@ export function showTime(value, options) {
 		}
 		const offset = (zone[0] === "-" ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4))) * 60_000;
 		const theirs = inZone(time + offset, "UTC", style);
-		return inZone(time, user.timeZone, style) === theirs ? `${theirs} ${zone}` : `${theirs} ${zone} (${users})`;
+		if (inZone(time, user.timeZone, style) === theirs) {
+			return `${theirs} ${zone}`;
+		}
+		const day = { dateStyle: "medium" };
+		const isSameDay = inZone(time, user.timeZone, day) === inZone(time + offset, "UTC", day);
+		return `${theirs} ${zone} (${isSameDay ? `${inZone(time, user.timeZone, { timeStyle: "short" })} ${zoneName(time)}` : users})`;
 	} catch {
 		return value;
 	}

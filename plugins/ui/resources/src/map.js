@@ -37,7 +37,7 @@ export function places(points) {
 	const columns = ticks(lon - half[1], lon + half[1]).filter((mark) => inside(x(mark), LEFT, LEFT + room));
 	const name = (mark, sides) => degrees(mark > 180 ? mark - 360 : mark, sides);
 	const named = [];
-	return h(
+	const drawn = h(
 		"svg",
 		{
 			class: "places",
@@ -87,6 +87,15 @@ export function places(points) {
 			);
 		})
 	);
+	const size = innerWidth;
+	const observer = new ResizeObserver(() => {
+		if (innerWidth !== size) {
+			observer.disconnect();
+			drawn.replaceWith(places(points));
+		}
+	});
+	observer.observe(drawn);
+	return drawn;
 }
 
 /** A map of records that each have a latitude and a longitude; `undefined` for other records. */

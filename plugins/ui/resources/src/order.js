@@ -50,10 +50,11 @@ const isLong = (value) => typeof value === "string" && (value.length > 400 || /\
  *
  * @param entries `[key, value, …]` each
  * @param isRows whether the value of an entry is shown as a table; @param isNamed whether one of the facts may be the heading
+ * @param isEcho whether an entry repeats the input of the call, which makes it bookkeeping
  * @returns `title`, the entry whose value is the heading; `pieces`, lists of entries by `kind`: `facts` are one list,
  *          a `section` is one part with its own heading, a `notice` is a sentence, and `book` is one line of bookkeeping
  */
-export function arrange(entries, isRows, isNamed) {
+export function arrange(entries, isRows, isNamed, isEcho = () => false) {
 	const isSmall = ([, value]) => (isScalar(value) && !isLong(value)) || isShortList(value) || isEmpty(value);
 	const small = entries.filter(isSmall);
 	const large = entries.filter((entry) => !isSmall(entry));
@@ -61,7 +62,9 @@ export function arrange(entries, isRows, isNamed) {
 	const main = large.filter(isMain);
 	// If the answer has rows, or an empty list of them, counts and offsets are bookkeeping.
 	const hasRows = main.length > 0 || entries.some(([, value]) => typeof value === "object" && value !== null && isEmpty(value));
-	const rowCount = main.length === 1 ? Object.keys(main[0][1]).length : main.length ? undefined : 0;
+	const isFinding = ([key]) => FINDINGS.test(plain(key));
+	const [listed, ...others] = main.filter((entry) => !isFinding(entry));
+	const rowCount = others.length ? undefined : Object.keys(listed?.[1] ?? main[0]?.[1] ?? {}).length;
 	const isBook = ([key, value]) =>
 		isFormality(key, value) || (hasRows && (BOOKKEEPING.test(plain(key)) || isCount(plain(key), value, rowCount)) && !(Array.isArray(value) && value.length > 3));
 	let book = small.filter(isBook);
@@ -70,9 +73,14 @@ export function arrange(entries, isRows, isNamed) {
 		[facts, book] = [book, []];
 	}
 	book = book.filter(([key, value]) => !isSilent(plain(key), value, rowCount));
-	// Empty values are shown as facts only if there is little else.
-	const filled = facts.filter(([, value]) => !isEmpty(value));
-	if (large.length || filled.length > 3) {
+	// What repeats the input says nothing new, unless it is all that was answered, or the heading.
+	const told = facts.filter((entry) => !isEcho(entry));
+	const echoes = told.length || large.length ? facts.filter(isEcho) : [];
+	facts = facts.filter((entry) => !echoes.includes(entry));
+	// Empty values are shown as facts only if there is little else. So are zeros among counts.
+	const areCounts = entries.length > 3 && entries.every(([, value]) => typeof value === "number");
+	const filled = facts.filter(([, value]) => !isEmpty(value) && (value || !areCounts));
+	if (large.length || filled.length > 3 || (areCounts && filled.length)) {
 		book = [...facts.filter((entry) => !filled.includes(entry)), ...book];
 		facts = filled;
 	}
@@ -80,9 +88,10 @@ export function arrange(entries, isRows, isNamed) {
 	facts = facts.filter((entry) => !notices.includes(entry));
 	// More than three facts are the answer itself and come first. Fewer facts only describe the rows.
 	const isThing = facts.length > 3;
-	const title = isNamed && (large.length || facts.length > 1) ? facts.find(([key, value]) => (NAMES.test(plain(key)) || (!isThing && PLACES.test(plain(key)))) && typeof value === "string" && value && value.length < 120) : undefined;
-	facts = facts.filter((entry) => entry !== title);
-	const isFinding = ([key]) => FINDINGS.test(plain(key));
+	const title = isNamed && (large.length || facts.length > 1 || echoes.length) ? [...facts, ...echoes].find(([key, value]) => (NAMES.test(plain(key)) || (!isThing && PLACES.test(plain(key)))) && typeof value === "string" && value && value.length < 120) : undefined;
+	const untitled = (all) => all.filter((entry) => entry !== title);
+	facts = untitled(facts);
+	book = [...untitled(echoes), ...book];
 	const documents = main.filter((entry) => isLong(entry[1]) && !isFinding(entry));
 	const rows = main.filter((entry) => !isLong(entry[1]) && !isFinding(entry));
 	const rest = large.filter((entry) => !isMain(entry) && !isFinding(entry));

@@ -1,6 +1,7 @@
 // Shows the answer of a tool: its data, texts, images, audio and links, and always the JSON itself.
 
 import { equal, h, isObject, pretty } from "./dom.js";
+import { plain } from "./order.js";
 import { say } from "./say.js";
 import { code, jsonIn, textOf } from "./text.js";
 import { showBytes } from "./values.js";
@@ -139,10 +140,11 @@ export function raw(result) {
  * A tool's answer.
  *
  * @param result a CallToolResult, perhaps changed by the host
- * @param view shows data and links; @param input of the call, which may name a file
+ * @param view shows data and links; @param input of the call, which may name a file; what repeats the input is bookkeeping
  */
 export function resultOf(result, view, schema, input) {
 	view.file = Object.entries(input ?? {}).find(([key, value]) => /^(file_?)?(path|name)$|^(file|uri)$/i.test(key) && typeof value === "string")?.[1];
+	view.input = Object.fromEntries(Object.entries(input ?? {}).map(([key, value]) => [plain(key), value]));
 	const content = Array.isArray(result?.content) ? result.content : [];
 	const { structuredContent } = result ?? {};
 	// Some servers repeat the content blocks in the structured content.

@@ -174,7 +174,13 @@ function numeric(key, schema, numbers, records) {
 
 /** A text that is shortened in the middle if there is no room. When it is copied or read aloud, it is complete. */
 const clipped = (text, end, kind) =>
-	h("span", { class: `clip ${kind}`, title: text, dir: "ltr" }, h("span", {}, text.slice(0, -end)), h("span", {}, text.slice(-end)));
+	h(
+		"span",
+		{ class: `clip ${kind}`, title: text, dir: "ltr" },
+		// Lines of a path end after a separator.
+		h("span", {}, text.slice(0, -end).split(/(?<=[/\\])/).flatMap((part) => [part, h("wbr")])),
+		h("span", {}, h("bdi", {}, text.slice(-end)))
+	);
 
 const HEX = /^#([\da-f]{3}|[\da-f]{4}|[\da-f]{6}|[\da-f]{8})$|^(rgb|hsl)a?\([\d.,%/\sdeg]+\)$/i;
 
@@ -249,14 +255,17 @@ export const mark = (value, narrow) =>
 
 const LONGEST = 400;
 
+const PATH = FORMS.at(-2);
+
 /**
  * How the values of one name are shown.
  *
  * @param values all values of a column, or one value; @param records the records around them, which may name a currency
+ * @param near the values that stand together with them: they are only shown as paths if half of them are
  * @returns `right` if the values are right-aligned, `show(value, open, narrow)`, `text(value)` for charts, `label`, `isName` for
  *          numbers that identify something, and `time(value)`, milliseconds since 1970, for numbers that are times
  */
-export function reading(key, schema, values, records) {
+export function reading(key, schema, values, records, near = values) {
 	const there = values.filter((value) => !isMissing(value));
 	if (schema?.writeOnly || schema?.format === "password") {
 		return { label: labelOf(key, schema), text: () => "••••••", show: () => "••••••" };
@@ -278,6 +287,8 @@ export function reading(key, schema, values, records) {
 		};
 	}
 	const tagged = there.length > 0 && there.every((value) => typeof value === "string") && isEnum(key, schema, there);
+	const sample = near.slice(0, 100);
+	const arePaths = sample.filter((value) => PATH[0](value)).length * 2 >= sample.length;
 	const one = (value, open, narrow) => {
 		if (isMissing(value)) {
 			return missing(value);
@@ -289,7 +300,7 @@ export function reading(key, schema, values, records) {
 			return h("span", { class: "number", title: value }, showNumber(value, key));
 		}
 		return (
-			FORMS.find(([is]) => value.length <= LONGEST && is(value))?.[1](value, open) ??
+			FORMS.find((form) => value.length <= LONGEST && (arePaths || form !== PATH) && form[0](value))?.[1](value, open) ??
 			(tagged ? tag(value) : h("span", { dir: "auto", class: narrow && "lines" }, value))
 		);
 	};

@@ -4,9 +4,12 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::effect::{self, Keyspace};
 use super::grant::{StoreAsk, StoreUse};
+use super::place::{StoreRecords, blocking, disk_error, state_error};
 use crate::bindings::portcullis::plugin::store::{self, Entry, Scope, StoreError};
+use crate::gate::{Gate, Permit};
 use crate::sandbox::InstanceState;
-use portcullis_checked_files::WriteError;
+use portcullis_checked_files::{Records, WriteError};
+use portcullis_cluster_state::{ClusterRecords, RecordError};
 
 /// Maximum length of a key, in bytes.
 const MAX_KEY_BYTES: usize = 512;
@@ -42,10 +45,7 @@ impl store::HostKeyspace for InstanceState {
 
     async fn get(&mut self, keyspace: Handle, key: String) -> LinkResult<Option<Entry>> {
         let (records, key) = self.table.get(&keyspace)?.of(&key);
-        let found = blocking(move || records.read(&key)).await;
-        Ok(found.map_err(disk_error).map(|found| {
-            found.map(|record| Entry { value: record.value, version: record.version })
-        }))
+        Ok(records.read(key).await)
     }
 
     async fn set(
@@ -63,25 +63,11 @@ impl store::HostKeyspace for InstanceState {
         let keyspace = self.table.get(&keyspace)?;
         let (caller_only, shown) = (keyspace.caller_only, portcullis_sanitize::line(&key, 100));
         let (records, key) = keyspace.of(&key);
-        let gate = self.gate.clone();
-        let quota = self.gate.grants().store.as_ref().map_or(0, |grant| grant.bytes.get());
-        let failed = move |error| match error {
-            WriteError::Conflict => StoreError::Conflict,
-            WriteError::Full => StoreError::Quota(quota),
-            WriteError::Io(error) => disk_error(error),
-        };
-        let written = blocking(move || {
-            let prepared = records.prepare(&key, &value, expect, None).map_err(failed)?;
-            let bytes = prepared.bytes_in_all();
-            let act = StoreUse::Keep(bytes);
-            match gate.pass(StoreAsk { key: shown, caller_only, act }) {
-                Ok(permit) => effect::keep(permit, prepared).map_err(failed),
-                Err(_) if bytes > quota => Err(StoreError::Quota(quota)),
-                Err(_) => Err(StoreError::Denied),
-            }
+        let write = Write { gate: self.gate.clone(), caller_only, shown, key, value, expect };
+        Ok(match records {
+            StoreRecords::Files(records) => blocking(move || write.to_file(&records)).await,
+            StoreRecords::Cluster(records) => write.to_cluster(&records).await,
         })
-        .await;
-        Ok(written)
     }
 
     async fn delete(&mut self, keyspace: Handle, key: String) -> LinkResult<()> {
@@ -89,8 +75,15 @@ impl store::HostKeyspace for InstanceState {
         let shown = portcullis_sanitize::line(&key, 100);
         let ask = StoreAsk { key: shown, caller_only: keyspace.caller_only, act: StoreUse::Delete };
         let Ok(permit) = self.gate.pass(ask) else { return Ok(Err(StoreError::Denied)) };
-        let (records, key) = keyspace.of(&key);
-        Ok(blocking(move || effect::remove(permit, &records, &key)).await.map_err(disk_error))
+        Ok(match keyspace.of(&key) {
+            (StoreRecords::Files(records), key) => {
+                let removed = blocking(move || effect::remove(permit, &records, &key)).await;
+                removed.map_err(disk_error)
+            }
+            (StoreRecords::Cluster(records), key) => {
+                effect::remove_from_cluster(permit, records, &key).await.map_err(state_error)
+            }
+        })
     }
 
     async fn keys(
@@ -102,8 +95,7 @@ impl store::HostKeyspace for InstanceState {
     ) -> LinkResult<Vec<String>> {
         let Keyspace { records, prefix: own_prefix, .. } = self.table.get(&keyspace)?;
         let (records, own_prefix) = (records.clone(), own_prefix.clone());
-        let keys = blocking(move || records.keys()).await.map_err(disk_error);
-        Ok(keys.map(|keys| {
+        Ok(records.keys().await.map(|keys| {
             let mut keys: Vec<_> = keys
                 .iter()
                 .filter_map(|key| key.strip_prefix(&own_prefix))
@@ -123,12 +115,58 @@ impl store::HostKeyspace for InstanceState {
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work).await.expect("reading and writing records does not panic")
+/// A value to write.
+struct Write {
+    gate: Gate,
+    caller_only: bool,
+    /// The key, shortened for display.
+    shown: String,
+    key: String,
+    value: Vec<u8>,
+    /// The version that the record must have now. `None`: any version.
+    expect: Option<u64>,
 }
 
-/// The error that the plugin gets if the host's disk fails. The error contains no path of the host.
-fn disk_error(error: std::io::Error) -> StoreError {
-    tracing::warn!("cannot read or write the store of a plugin: {error}");
-    StoreError::Other("the host could not read or write the store".into())
+impl Write {
+    /// The granted size.
+    fn quota(&self) -> u64 {
+        self.gate.grants().store.as_ref().map_or(0, |grant| grant.bytes.get())
+    }
+
+    /// Asks to write a value, after which all records have this size.
+    fn ask(self, bytes: u64) -> Result<Permit<StoreAsk>, StoreError> {
+        let quota = self.quota();
+        let Self { gate, caller_only, shown, .. } = self;
+        let act = StoreUse::Keep(bytes);
+        gate.pass(StoreAsk { key: shown, caller_only, act })
+            .map_err(|_| if bytes > quota { StoreError::Quota(quota) } else { StoreError::Denied })
+    }
+
+    /// Writes the value to a file. Returns its new version.
+    fn to_file(self, records: &Records) -> Result<u64, StoreError> {
+        let quota = self.quota();
+        let failed = move |error| match error {
+            WriteError::Conflict => StoreError::Conflict,
+            WriteError::Full => StoreError::Quota(quota),
+            WriteError::Io(error) => disk_error(error),
+        };
+        let prepared = records.prepare(&self.key, &self.value, self.expect, None);
+        let prepared = prepared.map_err(failed)?;
+        let permit = self.ask(prepared.bytes_in_all())?;
+        effect::keep(permit, prepared).map_err(failed)
+    }
+
+    /// Writes the value to the cluster's state. Returns its new version.
+    async fn to_cluster(mut self, records: &ClusterRecords) -> Result<u64, StoreError> {
+        let quota = self.quota();
+        let failed = move |error| match error {
+            RecordError::Conflict => StoreError::Conflict,
+            RecordError::Full => StoreError::Quota(quota),
+            RecordError::State(error) => state_error(error),
+        };
+        let value = std::mem::take(&mut self.value);
+        let prepared = records.prepare(&self.key, value, self.expect).await.map_err(failed)?;
+        let permit = self.ask(prepared.bytes_in_all())?;
+        effect::keep_in_cluster(permit, prepared, quota).await.map_err(failed)
+    }
 }

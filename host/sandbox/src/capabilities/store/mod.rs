@@ -1,10 +1,12 @@
-//! The capability `store`: small durable state of one plugin, with one file for each record.
+//! The capability `store`: small durable state of one plugin, with one file for each record, or in the state that
+//! several hosts share.
 //!
 //! Writes are versioned, so that two calls or processes that change one key at the same time can notice each other.
 
 pub mod effect;
 mod grant;
 mod link;
+mod place;
 #[cfg(test)]
 mod tests;
 

@@ -1,9 +1,6 @@
 //! Tests the search inside Blueprints: its hits, its storage, and its updates after changes.
 
-#[expect(dead_code, reason = "other tests generate more projects")]
-mod support;
-
-use support::{Folder, bp, fresh, index};
+use crate::support::{Folder, bp, fresh, index};
 use unreal_package::{
     Guid, Index as Object,
     writer::{DraftPackage, DraftPin, DraftValue, Profile, blueprint},

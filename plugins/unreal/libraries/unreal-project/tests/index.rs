@@ -1,9 +1,7 @@
 //! Tests that an index is stored and loaded, and follows changes of the project.
 
-mod support;
-
 use std::{fs, time::Duration};
-use support::{Folder, bp, fresh, game, index};
+use crate::support::{Folder, bp, fresh, game, index};
 use unreal_package::writer::{Profile, blueprint};
 use unreal_project::{
     AssetQuery, BlueprintQuery, Checked, CppClasses, Index, MAX_FOLDER_DEPTH, Relations, State,

@@ -1,10 +1,8 @@
 //! Tests of finding a project, searching it and querying its dependencies.
 
-mod support;
-
 #[cfg(unix)]
-use support::bp;
-use support::{Folder, game, index};
+use crate::support::bp;
+use crate::support::{Folder, game, index};
 use unreal_package::{
     DependencyKind, Index as Object,
     writer::{DraftPackage, Profile},

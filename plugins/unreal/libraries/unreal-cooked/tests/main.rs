@@ -1,0 +1,5 @@
+//! Tests of the readers of cooked content.
+
+mod archives;
+mod containers;
+mod registries;

@@ -1,0 +1,7 @@
+//! Tests with folders of Unreal projects.
+
+mod support;
+
+mod contents;
+mod index;
+mod project;

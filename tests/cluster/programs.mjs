@@ -1,0 +1,194 @@
+// Programs of a test cluster: hosts, nginx and a Redis server, in a temporary folder of this machine.
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import http from "node:http";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+
+const { PORTCULLIS, CONFORMANCE, KEEPER, REDIS_SERVER = "redis-server" } = process.env;
+assert.ok(PORTCULLIS && CONFORMANCE && KEEPER, "PORTCULLIS, CONFORMANCE and KEEPER name the binary and two plugins");
+export const TOKEN = "0123456789abcdef";
+const HOST = "mcp.example.org";
+/** How long anything may take to start, in milliseconds. */
+const PATIENCE = 60_000;
+/** How long the answer to a call may take, in milliseconds. */
+const ANSWER_TIME = 30_000;
+const folder = await mkdtemp(path.join(os.tmpdir(), "portcullis-cluster-"));
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+for (const program of ["nginx", REDIS_SERVER, "redis-cli"]) {
+	const found = spawnSync(program, ["-v"]);
+	assert.ok(!found.error, `${program} cannot be started: install the Debian packages nginx-light and redis-server`);
+}
+
+/** A port that no program uses at this moment. */
+const freePort = () =>
+	new Promise((resolve) => {
+		const server = net.createServer().listen(0, "127.0.0.1", () => {
+			const { port } = server.address();
+			server.close(() => resolve(port));
+		});
+	});
+
+/** A program that can be killed, paused and started again. */
+class Program {
+	constructor(name, command, args, env = {}) {
+		Object.assign(this, { name, command, args, env, text: "" });
+	}
+
+	start() {
+		const child = spawn(this.command, this.args, { env: { ...process.env, ...this.env }, stdio: ["ignore", "pipe", "pipe"] });
+		for (const stream of [child.stdout, child.stderr]) {
+			stream.on("data", (data) => (this.text = (this.text + data).slice(-20_000)));
+		}
+		this.ended = new Promise((resolve) => child.on("exit", resolve));
+		this.child = child;
+	}
+
+	async kill(signal = "SIGKILL") {
+		this.child.kill("SIGCONT");
+		this.child.kill(signal);
+		await this.ended;
+	}
+
+	async pause(ms) {
+		this.child.kill("SIGSTOP");
+		await pause(ms);
+		this.child.kill("SIGCONT");
+	}
+}
+const programs = [];
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
+
+/** A request to a port of this machine. Its headers name the public host. */
+export function request(port, method, where, headers = {}, body = "") {
+	return new Promise((resolve, reject) => {
+		const options = { host: "127.0.0.1", port, method, path: where, headers: { host: HOST, ...headers }, agent };
+		const sent = http.request(options, (response) => {
+			let text = "";
+			response.setEncoding("utf8").on("data", (part) => (text += part));
+			response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, text }));
+			response.on("error", reject);
+			response.on("aborted", () => reject(new Error("the response was cut off")));
+		});
+		sent.on("error", reject).setTimeout(ANSWER_TIME, () => sent.destroy(new Error("no answer in time")));
+		sent.end(body);
+	});
+}
+
+export async function until(what, holds) {
+	const end = Date.now() + PATIENCE;
+	while (!(await holds().catch(() => false))) {
+		assert.ok(Date.now() < end, `${what}\n${programs.map(({ name, text }) => `--- ${name}\n${text}`).join("\n")}`);
+		await pause(50);
+	}
+}
+
+/** A host with a home of its own. */
+export async function makeHost(number, keys, redis) {
+	const home = path.join(folder, `host-${number}`);
+	const [config, plugins] = [".config/portcullis", ".local/share/portcullis/plugins"].map((one) => path.join(home, one));
+	await mkdir(config, { recursive: true });
+	await mkdir(plugins, { recursive: true });
+	await copyFile(CONFORMANCE, path.join(plugins, "conformance.wasm"));
+	await copyFile(KEEPER, path.join(plugins, "keeper.wasm"));
+	const port = await freePort();
+	const text = `[host]
+bundled = false
+[http]
+listen = "127.0.0.1:${port}"
+allowed-hosts = ["${HOST}"]
+token-file = "${keys.token}"
+state-key-file = "${keys.states}"
+requests-per-second = 100_000
+[cluster]
+state = "redis://127.0.0.1:${redis}/1"
+[plugins.conformance.grants.client]
+features = ["elicitation", "sampling", "roots"]
+[plugins.keeper.grants.store]
+bytes = 1_000_000
+`;
+	await writeFile(path.join(config, "portcullis.toml"), text);
+	const host = new Program(`host ${number}`, PORTCULLIS, ["serve", "--http"], { HOME: home, RUST_LOG: "warn" });
+	host.port = port;
+	host.isReady = async () => (await request(port, "GET", "/readyz")).status === 200;
+	programs.push(host);
+	host.start();
+	await until(`${host.name} is ready`, host.isReady);
+	return host;
+}
+
+/** nginx, which sends each request of a client of 2026-07-28 to the next host, and those of older clients to one host. */
+export async function makeNginx(hosts) {
+	const port = await freePort();
+	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((one) => `${one}_temp_path ${folder}/${one};`).join("\n");
+	const servers = hosts.map((host) => `server 127.0.0.1:${host.port} max_fails=1 fail_timeout=1s;`).join("\n");
+	const file = path.join(folder, "nginx.conf");
+	await writeFile(
+		file,
+		`daemon off; pid ${folder}/nginx.pid; error_log stderr crit; worker_processes 1;
+events { worker_connections 1024; }
+http {
+access_log off;
+${temporary}
+upstream hosts { ${servers} keepalive 16; }
+upstream hosts_of_sessions { ip_hash; ${servers} keepalive 16; }
+map $http_mcp_protocol_version $hosts { 2026-07-28 hosts; default hosts_of_sessions; }
+server {
+listen 127.0.0.1:${port};
+location / {
+proxy_pass http://$hosts;
+proxy_http_version 1.1;
+proxy_set_header Connection "";
+proxy_set_header Host $host;
+proxy_buffering off;
+proxy_connect_timeout 2s;
+proxy_read_timeout 60s;
+}
+}
+}
+`
+	);
+	const nginx = new Program("nginx", "nginx", ["-p", folder, "-e", "stderr", "-c", file]);
+	nginx.port = port;
+	nginx.isReady = async () => (await request(port, "GET", "/readyz")).status === 200;
+	programs.push(nginx);
+	nginx.start();
+	await until("nginx serves", nginx.isReady);
+	return nginx;
+}
+
+/** A Redis server that loses nothing that it acknowledged. */
+export async function makeRedis() {
+	const port = await freePort();
+	const data = path.join(folder, "redis");
+	await mkdir(data);
+	const args = ["--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", data, "--appendonly", "yes", "--appendfsync", "always"];
+	const redis = new Program("redis", REDIS_SERVER, args.map(String));
+	redis.port = port;
+	redis.ask = (...words) => spawnSync("redis-cli", ["-p", String(port), ...words], { encoding: "utf8" }).stdout;
+	programs.push(redis);
+	redis.start();
+	await until("redis serves", async () => redis.ask("PING").trim() === "PONG");
+	return redis;
+}
+
+/** The files with the token and the keys of the hosts. */
+export async function makeKeys() {
+	const keys = { token: path.join(folder, "token"), states: path.join(folder, "state-keys") };
+	await writeFile(keys.token, TOKEN, { mode: 0o600 });
+	await writeFile(keys.states, "a key that all hosts know, 0123456789\n", { mode: 0o600 });
+	return keys;
+}
+
+/** Kills all programs, and removes their folder. */
+export async function end() {
+	for (const program of programs) {
+		await program.kill().catch(() => {});
+	}
+	await rm(folder, { recursive: true, force: true });
+}
