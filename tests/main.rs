@@ -14,6 +14,7 @@ mod changes;
 mod closed;
 mod clusters;
 mod commands;
+mod concurrent;
 mod configurations;
 mod confined;
 mod crowds;

@@ -174,7 +174,7 @@ const OWNERS: &[(&str, &[&str])] = &[
             "roots",
         ],
     ),
-    ("wasmparser", &["foreign-components"]),
+    ("wasmparser", &["engine", "foreign-components"]),
     ("wit-parser", &["foreign-components"]),
     ("whoami", &["core"]),
     ("wasmtime", &["engine", "files", "foreign-components", "sandbox"]),

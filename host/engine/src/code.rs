@@ -18,7 +18,7 @@ use portcullis_checked_files::{Records, SealKey, create_private_folder};
 use crate::blocking::on_a_thread;
 use crate::component_file::ComponentFile;
 use crate::error::CodeError;
-use crate::{Engine, TARGET, compiler};
+use crate::{Engine, EngineKind, Engines, TARGET, compiler};
 
 /// Maximum disk space for compiled components, in bytes. The least recently written components are removed first.
 const CACHE_BYTES: u64 = 1024 * 1024 * 1024;
@@ -70,16 +70,16 @@ impl CodeCache {
     /// used.
     pub async fn foreign(
         &self,
-        engine: &Engine,
+        engines: &Arc<Engines>,
         file: &Arc<ComponentFile>,
         refused: &(dyn Fn() -> Option<String> + Sync),
     ) -> Result<Component, CodeError> {
-        let key: Arc<str> = format!("{} {}", file.digest(), compatibility(engine)).into();
-        if let Some(component) = self.cached(engine, &key).await? {
+        let key: Arc<str> = format!("{} {}", file.digest(), compatibility()?).into();
+        if let Some(component) = self.cached(engines, &key).await? {
             return Ok(component);
         }
         let _lock = self.lock().await;
-        if let Some(component) = self.cached(engine, &key).await? {
+        if let Some(component) = self.cached(engines, &key).await? {
             return Ok(component);
         }
         if let Some(why) = refused() {
@@ -89,12 +89,12 @@ impl CodeCache {
         let component = on_a_thread(move || reading.bytes()).await?;
         tracing::info!("compiling a component of {} bytes", component.len());
         let code = compiler::compile(&component).await?;
-        let (cache, engine) = (self.clone(), engine.clone());
+        let (cache, engines) = (self.clone(), engines.clone());
         on_a_thread(move || {
             if let Err(why) = cache.keep(&key, &code) {
                 tracing::warn!("compiled code is not cached: {why}");
             }
-            load(&engine, &code)
+            load_for_its_kind(&engines, &code)
         })
         .await
     }
@@ -103,12 +103,14 @@ impl CodeCache {
     /// another thread, because the one thread that serves all clients must not wait.
     async fn cached(
         &self,
-        engine: &Engine,
+        engines: &Arc<Engines>,
         key: &Arc<str>,
     ) -> Result<Option<Component>, CodeError> {
-        let (cache, engine, key) = (self.clone(), engine.clone(), key.clone());
+        let (cache, engines, key) = (self.clone(), engines.clone(), key.clone());
         on_a_thread(move || match cache.records()?.read(&key) {
-            Ok(record) => record.map(|record| load(&engine, &record.value)).transpose(),
+            Ok(record) => {
+                record.map(|record| load_for_its_kind(&engines, &record.value)).transpose()
+            }
             Err(error) => {
                 tracing::warn!("cannot read compiled code: {error}");
                 Ok(None)
@@ -147,12 +149,29 @@ impl CodeCache {
 }
 
 /// A text with everything that compiled code depends on besides the component: the target, the version of
-/// Portcullis, and the version and settings of wasmtime.
-fn compatibility(engine: &Engine) -> String {
+/// Portcullis, and the version and settings of wasmtime for both kinds of engines.
+///
+/// # Errors
+///
+/// wasmtime refuses the settings.
+fn compatibility() -> Result<String, CodeError> {
     let mut hasher = std::hash::DefaultHasher::new();
-    std::hash::Hash::hash(&engine.wasmtime().precompile_compatibility_hash(), &mut hasher);
+    for kind in EngineKind::ALL {
+        // An engine without a pool, which takes microseconds: code does not depend on the pool.
+        let engine = kind.settings(TARGET).and_then(|config| wasmtime::Engine::new(&config));
+        let engine = engine.map_err(CodeError::engine)?;
+        std::hash::Hash::hash(&engine.precompile_compatibility_hash(), &mut hasher);
+    }
     let hash = std::hash::Hasher::finish(&hasher);
-    format!("{TARGET} {} {hash:016x}", env!("CARGO_PKG_VERSION"))
+    Ok(format!("{TARGET} {} {hash:016x} kinds", env!("CARGO_PKG_VERSION")))
+}
+
+/// Loads code that the compiler returned into the engine of its kind.
+fn load_for_its_kind(engines: &Engines, compiled: &[u8]) -> Result<Component, CodeError> {
+    let Some((kind, code)) = EngineKind::split(compiled) else {
+        return Err(CodeError::Malformed("the compiler returned no code".to_owned()));
+    };
+    load(engines.get(kind).map_err(CodeError::engine)?, code)
 }
 
 #[expect(unsafe_code, reason = "compiled code from trusted places: see the head of this file")]
@@ -244,7 +263,8 @@ mod tests {
 
     #[test]
     fn bundled_code_runs_in_place_for_one_engine() {
-        let engine = Engine::new(&Limits::default()).unwrap();
+        let new = || Engine::new(EngineKind::Synchronous, &Limits::default()).unwrap();
+        let engine = new();
         let code = bundled(&engine);
         let one = CodeCache::bundled(&engine, code).unwrap();
         let again = CodeCache::bundled(&engine, code).unwrap();
@@ -253,7 +273,7 @@ mod tests {
             assert_eq!(one.image_range().start, code.0.as_ptr());
             assert_eq!(one.image_range(), again.image_range());
         }
-        let other = Engine::new(&Limits::default()).unwrap();
+        let other = new();
         let copy = CodeCache::bundled(&other, code).unwrap();
         assert_ne!(copy.image_range().start, code.0.as_ptr());
         assert_eq!(answer(&copy), 42);
@@ -270,12 +290,13 @@ mod tests {
         let path = folder.path().join("a.wasm");
         std::fs::write(&path, COMPONENT).unwrap();
         let file = Arc::new(ComponentFile::open(&path).unwrap());
-        let engine = Engine::new(&Limits::default()).unwrap();
-        let key = format!("{} {}", file.digest(), compatibility(&engine));
-        let code = engine.wasmtime().precompile_component(COMPONENT).unwrap();
-        cache.keep(&key, &code).unwrap();
+        let engines = Arc::new(Engines::new(Limits::default()));
+        let key = format!("{} {}", file.digest(), compatibility().unwrap());
+        let (kind, code) = EngineKind::compile(COMPONENT, TARGET).unwrap();
+        assert_eq!(kind, EngineKind::Synchronous, "it needs no concurrency");
+        cache.keep(&key, &[&[kind.byte()], &code[..]].concat()).unwrap();
         let refused = || Some("it is not compiled again".to_owned());
-        let mut found = Box::pin(cache.foreign(&engine, &file, &refused));
+        let mut found = Box::pin(cache.foreign(&engines, &file, &refused));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(
             found.as_mut().poll(&mut context).is_pending(),

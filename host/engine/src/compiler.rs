@@ -8,7 +8,7 @@ use portcullis_confine::{Child, Confinement, Exit, Output, ResourceLimits, restr
 
 use crate::error::{CodeError, CompilerError};
 use crate::limits::{MAX_CODE_BYTES, MAX_COMPONENT_BYTES};
-use crate::{TARGET, compile};
+use crate::{EngineKind, TARGET};
 
 /// The first argument of this program when it is started as the compiler: the program must then call [`main`].
 pub const SUBCOMMAND: &str = "compile-component";
@@ -33,10 +33,11 @@ fn share((base, each, most): (u64, u64, u64), bytes: usize) -> u64 {
 /// without end is stopped by its limit of CPU time.
 const COMPILE_TIME: Duration = Duration::from_secs(300);
 
-/// The version of the compiler's limits. When it changes, components that were refused before are tried again.
-pub const LIMITS_VERSION: u32 = 1;
+/// The version of the compiler's limits and of what it can compile. When it changes, components that were refused before are tried again.
+pub const LIMITS_VERSION: u32 = 2;
 
-/// Compiles a component in a child process. If this future is dropped, the child process is killed.
+/// Compiles a component in a child process. Returns the code behind a byte for the kind of its engine. If this future is
+/// dropped, the child process is killed.
 ///
 /// # Errors
 ///
@@ -97,11 +98,13 @@ pub fn main() -> Result<(), CompilerError> {
     };
     // The compiler needs only its pipes: no file and no network.
     restrict(&Confinement::default(), &limits)?;
-    let engine = compile::settings(TARGET)
-        .and_then(|config| wasmtime::Engine::new(&config))
-        .map_err(refused)?;
-    let code = engine.precompile_component(&component).map_err(refused)?;
-    std::io::stdout().write_all(&code).map_err(CompilerError::Write)
+    let (kind, code) = EngineKind::compile(&component, TARGET).map_err(refused)?;
+    let mut stdout = std::io::stdout();
+    stdout
+        .write_all(&[kind.byte()])
+        .and_then(|()| stdout.write_all(&code))
+        .and_then(|()| stdout.flush())
+        .map_err(CompilerError::Write)
 }
 
 fn refused(error: wasmtime::Error) -> CompilerError {

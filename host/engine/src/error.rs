@@ -42,6 +42,9 @@ pub enum CodeError {
     /// wasmtime refused the compiled code.
     #[error("wasmtime refused the compiled code")]
     Load(#[source] Box<dyn Error + Send + Sync>),
+    /// wasmtime's engine cannot be started.
+    #[error("cannot start wasmtime")]
+    Engine(#[source] Box<dyn Error + Send + Sync>),
     /// The file of the component cannot be read.
     #[error(transparent)]
     File(#[from] ComponentFileError),
@@ -72,8 +75,16 @@ impl CodeError {
             | Self::Crashed(_)
             | Self::RefusedBefore(_)
             | Self::Load(_) => true,
-            Self::TimedOut(_) | Self::File(_) | Self::Compiler(_) | Self::Folder { .. } => false,
+            Self::TimedOut(_)
+            | Self::Engine(_)
+            | Self::File(_)
+            | Self::Compiler(_)
+            | Self::Folder { .. } => false,
         }
+    }
+
+    pub(crate) fn engine(error: wasmtime::Error) -> Self {
+        Self::Engine(error.into_boxed_dyn_error())
     }
 
     pub(crate) fn load(error: wasmtime::Error) -> Self {

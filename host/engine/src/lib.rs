@@ -6,6 +6,7 @@ pub mod code;
 mod compile;
 pub mod compiler;
 mod component_file;
+mod engine_kind;
 mod error;
 mod guests;
 #[cfg(target_os = "linux")]
@@ -14,13 +15,14 @@ mod limiter;
 mod limits;
 mod output;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use wasmtime::{Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 pub use blocking::on_a_thread;
 pub use clock::{Clock, Running};
 pub use component_file::ComponentFile;
+pub use engine_kind::EngineKind;
 pub use error::{CodeError, CompilerError, ComponentFileError};
 pub use guests::Guests;
 pub use limiter::{LimitHit, Limiter};
@@ -46,6 +48,38 @@ const MAX_TABLES: u32 = 8;
 /// Minimum number of core instances that the pool has for each slot, on average.
 const CORE_INSTANCES: u32 = 16;
 
+/// The engines of the host, one of each kind. Each is made when it is first needed.
+pub struct Engines {
+    /// The largest value of each limit among all plugins.
+    largest: Limits,
+    synchronous: OnceLock<Engine>,
+    concurrent: OnceLock<Engine>,
+}
+
+impl Engines {
+    /// Engines for calls within these limits. `largest`: the largest value of each limit among all plugins.
+    pub fn new(largest: Limits) -> Self {
+        Self { largest, synchronous: OnceLock::new(), concurrent: OnceLock::new() }
+    }
+
+    /// The engine of this kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::new`].
+    pub fn get(&self, kind: EngineKind) -> wasmtime::Result<&Engine> {
+        let place = match kind {
+            EngineKind::Synchronous => &self.synchronous,
+            EngineKind::Concurrent => &self.concurrent,
+        };
+        if let Some(engine) = place.get() {
+            return Ok(engine);
+        }
+        let engine = Engine::new(kind, &self.largest)?;
+        Ok(place.get_or_init(|| engine))
+    }
+}
+
 /// Runs components. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
@@ -60,13 +94,18 @@ impl Engine {
     /// # Errors
     ///
     /// The system has no address space for the pool, or wasmtime refuses the settings.
-    pub fn new(largest: &Limits) -> wasmtime::Result<Self> {
+    pub fn new(kind: EngineKind, largest: &Limits) -> wasmtime::Result<Self> {
         let instances = largest.instances.get();
-        let mut config = compile::settings(TARGET)?;
+        let mut config = kind.settings(TARGET)?;
         let mut pool = PoolingAllocationConfig::new();
         let slots = CALLS + SPARES;
+        let stacks = match kind {
+            EngineKind::Synchronous => slots,
+            // Each instance inside a component may wait on a stack of its own.
+            EngineKind::Concurrent => slots.saturating_mul(instances.max(CORE_INSTANCES)),
+        };
         pool.total_component_instances(slots)
-            .total_stacks(slots)
+            .total_stacks(stacks)
             .total_memories(slots * MAX_MEMORIES)
             .total_tables(slots * MAX_TABLES)
             .total_core_instances(slots.saturating_mul(instances.max(CORE_INSTANCES)))
@@ -133,7 +172,7 @@ mod tests {
 
     /// Instantiates a component in a fresh engine for these limits.
     fn instantiate(limits: &Limits, component: &[u8]) -> wasmtime::Result<()> {
-        let engine = Engine::new(limits)?;
+        let engine = Engine::new(EngineKind::Synchronous, limits)?;
         let component = Component::new(engine.wasmtime(), component)?;
         let mut store = wasmtime::Store::new(engine.wasmtime(), ());
         Linker::new(engine.wasmtime()).instantiate(&mut store, &component).map(drop)

@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
 mod changes;
+mod concurrent;
 mod descriptors;
 mod file_failure;
 mod permit;

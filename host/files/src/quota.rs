@@ -72,15 +72,29 @@ impl Pollable for Metered {
     }
 }
 
-#[wasmtime_wasi::async_trait]
-impl OutputStream for Metered {
-    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+impl Metered {
+    /// Takes the next bytes from the quota.
+    fn take(&mut self, bytes: &Bytes) -> StreamResult<()> {
         let end = self.position.checked_add(bytes.len() as u64);
         if !self.quota.allows_size(end) || !self.quota.take_bytes(bytes.len() as u64) {
             return Err(StreamError::LastOperationFailed(quota_error().into()));
         }
         self.position = end.expect("the quota allows no size that overflows");
+        Ok(())
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl OutputStream for Metered {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.take(&bytes)?;
         self.inner.write(bytes)
+    }
+
+    /// Writes on the current thread, without a task for it.
+    async fn blocking_write_and_flush(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.take(&bytes)?;
+        self.inner.blocking_write_and_flush(bytes).await
     }
 
     fn flush(&mut self) -> StreamResult<()> {

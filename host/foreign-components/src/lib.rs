@@ -1,8 +1,10 @@
 //! Offers the exported functions of a foreign component as tools. The schemas of the tools are made from WIT types.
 
+mod collector;
 mod describe;
 mod docs;
 mod schema;
+mod streams;
 mod value;
 
 use serde_json::{Map, Value, json};
@@ -10,10 +12,14 @@ use wasmtime::component::types::{ComponentFunc, ComponentItem, Type};
 use wasmtime::component::{Component, Instance, Val};
 use wasmtime::{AsContextMut, Engine, Result, bail};
 
+pub use collector::{NoValue, TooMuchData};
 pub use describe::{DescribeError, Described, describe};
 pub use docs::Docs;
 pub use schema::SchemaError;
 pub use value::ValueError;
+
+use collector::Collector;
+use streams::InStore;
 
 /// An exported function that is not a tool, because it has no JSON Schema.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +94,7 @@ pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>,
             | ComponentItem::Resource(_) => {}
         }
     }
+    keep_newest(&mut tools);
     tell_apart(&mut tools);
     (tools, others)
 }
@@ -148,6 +155,23 @@ fn tool_of(
     })
 }
 
+/// Removes the functions of an interface that the component also exports in a newer version. A program for WASI 0.3 that
+/// is built for WASI 0.2, for example, has `wasi:cli/run` of both.
+fn keep_newest(tools: &mut Vec<Tool>) {
+    let split = |tool: &Tool| {
+        let (name, version) = tool.interface.as_deref()?.split_once('@')?;
+        let numbers = version.split('.').map(|part| part.parse().unwrap_or(0)).collect();
+        Some((name.to_owned(), tool.function.clone(), numbers))
+    };
+    let all: Vec<(String, String, Vec<u64>)> = tools.iter().filter_map(split).collect();
+    tools.retain(|tool| match split(tool) {
+        Some((name, function, version)) => {
+            !all.iter().any(|other| other.0 == name && other.1 == function && other.2 > version)
+        }
+        None => true,
+    });
+}
+
 /// Puts the name of the interface before the names of tools that would otherwise be the same.
 fn tell_apart(tools: &mut [Tool]) {
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
@@ -161,17 +185,19 @@ fn tell_apart(tools: &mut [Tool]) {
     }
 }
 
-/// Calls a function of an instance.
+/// Calls a function of an instance, and reads the streams and futures of its result to their ends. They may have
+/// `most_bytes` together.
 ///
 /// # Errors
 ///
-/// The outer error: the guest failed, or does not export the function. The inner error: an argument does not fit
-/// its type.
+/// The outer error: the guest failed, or does not export the function; [`TooMuchData`] and [`NoValue`] are among the
+/// reasons. The inner error: an argument does not fit its type.
 pub async fn call<T: Send + 'static>(
     mut store: impl AsContextMut<Data = T>,
     instance: &Instance,
     tool: &Tool,
     arguments: &Map<String, Value>,
+    most_bytes: usize,
 ) -> Result<std::result::Result<FunctionResult, ArgumentError>> {
     let mut store = store.as_context_mut();
     let parent = match &tool.interface {
@@ -189,16 +215,26 @@ pub async fn call<T: Send + 'static>(
     let ty = function.ty(&store);
     let mut parameters = Vec::new();
     for (name, ty) in ty.params() {
-        match value::read(&ty, arguments.get(name).unwrap_or(&Value::Null)) {
+        let value = arguments.get(name).unwrap_or(&Value::Null);
+        match value::read(&ty, value, &mut InStore(store.as_context_mut())) {
             Ok(value) => parameters.push(value),
             Err(cause) => return Ok(Err(ArgumentError { name: name.to_owned(), cause })),
         }
     }
     let mut results = vec![Val::Bool(false); ty.results().len()];
     function.call_async(&mut store, &parameters, &mut results).await?;
-    let (ty, value) = (ty.results().next(), results.pop());
-    let payload = |ty: Option<Type>, value: Option<Box<Val>>| {
-        ty.is_some().then(|| value::payload(ty, value.as_deref()))
+    let (ty, mut value) = (ty.results().next(), results.pop());
+    let mut collector = Collector::new(most_bytes);
+    if let (Some(ty), Some(value)) = (&ty, &mut value) {
+        collector.begin(&mut store, ty, value)?;
+    }
+    let mut collected = if collector.is_empty() {
+        Vec::new()
+    } else {
+        store.as_context_mut().run_concurrent(async |_| collector.collect().await).await??
+    };
+    let mut payload = |ty: Option<Type>, value: Option<Box<Val>>| {
+        ty.is_some().then(|| value::payload(ty, value.as_deref(), &mut collected))
     };
     Ok(Ok(match (ty, value) {
         (Some(Type::Result(ty)), Some(Val::Result(Ok(value)))) => {
@@ -207,14 +243,42 @@ pub async fn call<T: Send + 'static>(
         (Some(Type::Result(ty)), Some(Val::Result(Err(error)))) => {
             FunctionResult::Failed(payload(ty.err(), error))
         }
-        (Some(ty), Some(value)) => FunctionResult::Done(Some(value::write(&ty, &value))),
+        (Some(ty), Some(value)) => {
+            FunctionResult::Done(Some(value::write(&ty, &value, &mut collected)))
+        }
         (Some(_) | None, _) => FunctionResult::Done(None),
     }))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_start_of_python;
+    use super::*;
+
+    #[test]
+    fn of_two_versions_of_an_interface_the_newer_one_is_offered() {
+        let tool = |interface: Option<&str>, function: &str| Tool {
+            name: function.to_owned(),
+            description: None,
+            input: Value::Null,
+            output: None,
+            interface: interface.map(str::to_owned),
+            function: function.to_owned(),
+        };
+        let mut tools = vec![
+            tool(Some("wasi:cli/run@0.2.10"), "run"),
+            tool(Some("wasi:cli/run@0.3.0"), "run"),
+            tool(Some("wasi:cli/run@0.2.9"), "run"),
+            tool(Some("wasi:cli/run@0.2.9"), "stop"),
+            tool(Some("other:cli/run"), "run"),
+            tool(None, "run"),
+        ];
+        keep_newest(&mut tools);
+        let kept: Vec<_> = tools.iter().map(|tool| tool.interface.as_deref()).collect();
+        assert_eq!(
+            kept,
+            [Some("wasi:cli/run@0.3.0"), Some("wasi:cli/run@0.2.9"), Some("other:cli/run"), None]
+        );
+    }
 
     #[test]
     fn only_the_function_that_starts_python_is_left_out() {

@@ -8,6 +8,8 @@
 use serde_json::{Map, Value, json};
 use wasmtime::component::types::Type;
 
+use crate::streams;
+
 /// Maximum nesting of a type that has a schema, in levels.
 const MAX_DEPTH: usize = 32;
 
@@ -20,9 +22,15 @@ pub enum SchemaError {
     /// The type is a resource.
     #[error("JSON cannot express a resource")]
     Resource,
-    /// The type is a future, a stream or an error context.
-    #[error("JSON cannot express a future, a stream or an error context")]
+    /// The type is an error context, or a future or stream without values.
+    #[error("JSON cannot express an error context, or a future or stream without values")]
     Async,
+    /// The type is a future or a stream of values that this host does not carry.
+    #[error(
+        "this host carries streams and futures of booleans, numbers, characters, strings, lists of bytes and results \
+         with strings only"
+    )]
+    Carried,
     /// The function belongs to a resource: a method, a static function or the constructor.
     #[error("it belongs to a resource, which JSON cannot express")]
     Method,
@@ -139,10 +147,21 @@ fn schema_at(ty: &Type, depth: usize) -> Result<Value, SchemaError> {
             "items": { "type": "string", "enum": flags.names().collect::<Vec<_>>() },
         }),
         Type::Own(_) | Type::Borrow(_) => return Err(SchemaError::Resource),
-        Type::Future(_) | Type::Stream(_) | Type::ErrorContext => {
-            return Err(SchemaError::Async);
-        }
+        Type::Stream(stream) => match stream.ty().ok_or(SchemaError::Async)? {
+            Type::U8 => json!({ "type": "string", "contentEncoding": "base64" }),
+            item => json!({ "type": "array", "items": carried(&item)? }),
+        },
+        Type::Future(future) => carried(&future.ty().ok_or(SchemaError::Async)?)?,
+        Type::ErrorContext => return Err(SchemaError::Async),
     })
+}
+
+/// The schema of the items of a stream, or of the value of a future.
+fn carried(ty: &Type) -> Result<Value, SchemaError> {
+    if !streams::can_carry(ty) {
+        return Err(SchemaError::Carried);
+    }
+    of(ty)
 }
 
 /// The schema of a case with a value: an object with one member, named after the case.

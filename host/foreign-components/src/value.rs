@@ -50,12 +50,21 @@ fn unexpected(value: &Value, expected: impl Into<Cow<'static, str>>) -> ValueErr
     ValueError::Unexpected { expected: expected.into(), found: kind(value) }
 }
 
-/// Converts JSON to a value of this type.
+/// Makes streams and futures of arguments.
+pub(crate) trait Make {
+    /// A stream of these items. `ty` is their type.
+    fn stream(&mut self, ty: &Type, items: Vec<Val>) -> Result<Val, ValueError>;
+
+    /// A future that has this value. `ty` is its type.
+    fn future(&mut self, ty: &Type, value: Val) -> Result<Val, ValueError>;
+}
+
+/// Converts JSON to a value of this type. `make` makes the streams and futures in it.
 ///
 /// # Errors
 ///
 /// The JSON does not fit the type.
-pub fn read(ty: &Type, value: &Value) -> Result<Val, ValueError> {
+pub(crate) fn read(ty: &Type, value: &Value, make: &mut dyn Make) -> Result<Val, ValueError> {
     let expected = |what: &'static str| unexpected(value, what);
     macro_rules! integer {
         ($case:ident, $of:ty) => {
@@ -86,14 +95,10 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, ValueError> {
             }
         }
         Type::String => Val::String(value.as_str().ok_or_else(|| expected("a string"))?.to_owned()),
-        Type::List(list) if list.ty() == Type::U8 => {
-            let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
-            let bytes = bytes.ok_or_else(|| expected("text in base64"))?;
-            Val::List(bytes.into_iter().map(Val::U8).collect())
-        }
-        Type::List(list) => Val::List(items(value, &list.ty())?),
+        Type::List(list) if list.ty() == Type::U8 => Val::List(bytes(value)?),
+        Type::List(list) => Val::List(items(value, &list.ty(), make)?),
         Type::FixedLengthList(list) => {
-            let all = items(value, &list.ty())?;
+            let all = items(value, &list.ty(), make)?;
             if all.len() != list.len() as usize {
                 return Err(unexpected(value, format!("a list of {} items", list.len())));
             }
@@ -102,34 +107,42 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, ValueError> {
         Type::Map(map) => {
             let pairs = value.as_array().ok_or_else(|| expected("a list of pairs"))?;
             let pair = |pair: &Value| match pair.as_array().map(Vec::as_slice) {
-                Some([key, value]) => Ok((read(&map.key(), key)?, read(&map.value(), value)?)),
+                Some([key, value]) => {
+                    Ok((read(&map.key(), key, make)?, read(&map.value(), value, make)?))
+                }
                 Some(_) | None => Err(expected("a list of pairs")),
             };
             Val::Map(pairs.iter().map(pair).collect::<Result<_, ValueError>>()?)
         }
         Type::Record(_) | Type::Tuple(_) | Type::Variant(_) | Type::Result(_) | Type::Flags(_) => {
-            read_composed(ty, value)?
+            read_composed(ty, value, make)?
         }
         Type::Enum(names) => {
             let name = value.as_str().filter(|name| names.names().any(|known| known == *name));
             Val::Enum(name.ok_or_else(|| expected("a name of the enum"))?.to_owned())
         }
         Type::Option(_) if value.is_null() => Val::Option(None),
-        Type::Option(option) => Val::Option(Some(Box::new(read(&option.ty(), value)?))),
-        Type::Own(_) | Type::Borrow(_) | Type::Future(_) | Type::Stream(_) | Type::ErrorContext => {
-            return Err(ValueError::NotInJson);
+        Type::Option(option) => Val::Option(Some(Box::new(read(&option.ty(), value, make)?))),
+        Type::Stream(stream) => {
+            read_stream(&stream.ty().ok_or(ValueError::NotInJson)?, value, make)?
         }
+        Type::Future(future) => {
+            let ty = future.ty().ok_or(ValueError::NotInJson)?;
+            let value = read(&ty, value, make)?;
+            make.future(&ty, value)?
+        }
+        Type::Own(_) | Type::Borrow(_) | Type::ErrorContext => return Err(ValueError::NotInJson),
     })
 }
 
 /// Reads a record, a tuple, a variant, flags or a result.
-fn read_composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
+fn read_composed(ty: &Type, value: &Value, make: &mut dyn Make) -> Result<Val, ValueError> {
     let expected = |what: &'static str| unexpected(value, what);
     Ok(match ty {
         Type::Record(record) => {
             let object = value.as_object().ok_or_else(|| expected("an object"))?;
-            let field = |name: &str, ty: &Type| {
-                let value = read(ty, object.get(name).unwrap_or(&Value::Null));
+            let mut field = |name: &str, ty: &Type| {
+                let value = read(ty, object.get(name).unwrap_or(&Value::Null), make);
                 let name = name.to_owned();
                 match value {
                     Ok(value) => Ok((name, value)),
@@ -142,7 +155,7 @@ fn read_composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
             let list = value.as_array().filter(|list| list.len() == tuple.types().len());
             let list = list.ok_or_else(|| expected("a list with one item for each type"))?;
             let pairs = tuple.types().zip(list);
-            Val::Tuple(pairs.map(|(ty, value)| read(&ty, value)).collect::<Result<_, _>>()?)
+            Val::Tuple(pairs.map(|(ty, value)| read(&ty, value, make)).collect::<Result<_, _>>()?)
         }
         Type::Variant(variant) => {
             let (name, payload) = case(value).ok_or_else(|| expected("a case of the variant"))?;
@@ -150,7 +163,7 @@ fn read_composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
             match (found.map(|case| case.ty), payload) {
                 (Some(None), None) => Val::Variant(name.to_owned(), None),
                 (Some(Some(ty)), Some(payload)) => {
-                    Val::Variant(name.to_owned(), Some(Box::new(read(&ty, payload)?)))
+                    Val::Variant(name.to_owned(), Some(Box::new(read(&ty, payload, make)?)))
                 }
                 (Some(_) | None, _) => return Err(expected("a case of the variant")),
             }
@@ -164,8 +177,12 @@ fn read_composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
             Val::Flags(names.iter().map(flag).collect::<Result<_, _>>()?)
         }
         Type::Result(result) => match case(value) {
-            Some(("ok", Some(payload))) => Val::Result(Ok(read_payload(result.ok(), payload)?)),
-            Some(("err", Some(payload))) => Val::Result(Err(read_payload(result.err(), payload)?)),
+            Some(("ok", Some(payload))) => {
+                Val::Result(Ok(read_payload(result.ok(), payload, make)?))
+            }
+            Some(("err", Some(payload))) => {
+                Val::Result(Err(read_payload(result.err(), payload, make)?))
+            }
             Some(_) | None => return Err(expected("an object with the member `ok` or `err`")),
         },
         _ => unreachable!("`read` passes only these types"),
@@ -187,14 +204,31 @@ fn integer(value: &Value) -> Option<i128> {
 }
 
 /// Reads the items of a list.
-fn items(value: &Value, ty: &Type) -> Result<Vec<Val>, ValueError> {
+fn items(value: &Value, ty: &Type, make: &mut dyn Make) -> Result<Vec<Val>, ValueError> {
     let list = value.as_array().ok_or_else(|| ValueError::NotAList { found: kind(value) })?;
-    list.iter().map(|item| read(ty, item)).collect()
+    list.iter().map(|item| read(ty, item, make)).collect()
+}
+
+/// Reads bytes, which are text in base64.
+fn bytes(value: &Value) -> Result<Vec<Val>, ValueError> {
+    let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+    let bytes = bytes.ok_or_else(|| unexpected(value, "text in base64"))?;
+    Ok(bytes.into_iter().map(Val::U8).collect())
+}
+
+/// Reads the items of a stream: a list, or bytes. `ty` is their type.
+fn read_stream(ty: &Type, value: &Value, make: &mut dyn Make) -> Result<Val, ValueError> {
+    let items = if *ty == Type::U8 { bytes(value)? } else { items(value, ty, make)? };
+    make.stream(ty, items)
 }
 
 /// Reads the value of a case of a `result`. `ty` is `None` for a case without a value.
-fn read_payload(ty: Option<Type>, value: &Value) -> Result<Option<Box<Val>>, ValueError> {
-    ty.map(|ty| read(&ty, value).map(Box::new)).transpose()
+fn read_payload(
+    ty: Option<Type>,
+    value: &Value,
+    make: &mut dyn Make,
+) -> Result<Option<Box<Val>>, ValueError> {
+    ty.map(|ty| read(&ty, value, make).map(Box::new)).transpose()
 }
 
 /// Reads a case, which is its name alone, or an object with one member of this name. Returns the name and the value.
@@ -220,8 +254,9 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Converts a value of this type to JSON. A number that JSON cannot express, such as NaN, becomes `null`.
-pub fn write(ty: &Type, value: &Val) -> Value {
+/// Converts a value of this type to JSON. A number that JSON cannot express, such as NaN, becomes `null`. `collected` has
+/// what the streams and futures in the value brought, which are numbered in the value.
+pub(crate) fn write(ty: &Type, value: &Val, collected: &mut [Value]) -> Value {
     match (ty, value) {
         (Type::List(list), Val::List(items)) if list.ty() == Type::U8 => {
             let byte = |value: &Val| match value {
@@ -230,39 +265,45 @@ pub fn write(ty: &Type, value: &Val) -> Value {
             };
             STANDARD.encode(items.iter().map(byte).collect::<Vec<_>>()).into()
         }
-        (Type::List(list), Val::List(items)) => write_items(&list.ty(), items),
+        (Type::List(list), Val::List(items)) => write_items(&list.ty(), items, collected),
         (Type::FixedLengthList(list), Val::FixedLengthList(items)) => {
-            write_items(&list.ty(), items)
+            write_items(&list.ty(), items, collected)
         }
         (Type::Map(map), Val::Map(pairs)) => pairs
             .iter()
-            .map(|(key, value)| json!([write(&map.key(), key), write(&map.value(), value)]))
+            .map(|(key, value)| {
+                json!([write(&map.key(), key, collected), write(&map.value(), value, collected)])
+            })
             .collect(),
         (Type::Record(record), Val::Record(values)) => {
             let fields = record.fields().zip(values);
-            let field =
-                fields.map(|(field, (name, value))| (name.clone(), write(&field.ty, value)));
+            let field = fields
+                .map(|(field, (name, value))| (name.clone(), write(&field.ty, value, collected)));
             Value::Object(field.collect::<Map<_, _>>())
         }
         (Type::Tuple(tuple), Val::Tuple(values)) => {
-            tuple.types().zip(values).map(|(ty, value)| write(&ty, value)).collect()
+            tuple.types().zip(values).map(|(ty, value)| write(&ty, value, collected)).collect()
         }
         (Type::Variant(variant), Val::Variant(name, held)) => {
             let case = variant.cases().find(|case| case.name == name);
             match (case.and_then(|case| case.ty), held) {
-                (Some(ty), Some(value)) => json!({ name: write(&ty, value) }),
+                (Some(ty), Some(value)) => json!({ name: write(&ty, value, collected) }),
                 (Some(_) | None, _) => name.as_str().into(),
             }
         }
         (Type::Option(option), Val::Option(value)) => {
-            value.as_ref().map_or(Value::Null, |value| write(&option.ty(), value))
+            value.as_ref().map_or(Value::Null, |value| write(&option.ty(), value, collected))
         }
         (Type::Result(result), Val::Result(Ok(value))) => {
-            json!({ "ok": payload(result.ok(), value.as_deref()) })
+            json!({ "ok": payload(result.ok(), value.as_deref(), collected) })
         }
         (Type::Result(result), Val::Result(Err(value))) => {
-            json!({ "err": payload(result.err(), value.as_deref()) })
+            json!({ "err": payload(result.err(), value.as_deref(), collected) })
         }
+        (Type::Stream(_) | Type::Future(_), Val::U32(number)) => usize::try_from(*number)
+            .ok()
+            .and_then(|number| collected.get_mut(number))
+            .map_or(Value::Null, Value::take),
         (_, Val::Bool(value)) => (*value).into(),
         (_, Val::S8(value)) => (*value).into(),
         (_, Val::U8(value)) => (*value).into(),
@@ -283,14 +324,14 @@ pub fn write(ty: &Type, value: &Val) -> Value {
 }
 
 /// Writes the items of a list.
-fn write_items(ty: &Type, items: &[Val]) -> Value {
-    items.iter().map(|item| write(ty, item)).collect()
+fn write_items(ty: &Type, items: &[Val], collected: &mut [Value]) -> Value {
+    items.iter().map(|item| write(ty, item, collected)).collect()
 }
 
 /// Writes the value of a case of a `result`: `null` for a case without a value.
-pub fn payload(ty: Option<Type>, value: Option<&Val>) -> Value {
+pub(crate) fn payload(ty: Option<Type>, value: Option<&Val>, collected: &mut [Value]) -> Value {
     match (ty, value) {
-        (Some(ty), Some(value)) => write(&ty, value),
+        (Some(ty), Some(value)) => write(&ty, value, collected),
         (Some(_) | None, _) => Value::Null,
     }
 }
@@ -298,6 +339,19 @@ pub fn payload(ty: Option<Type>, value: Option<&Val>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// For types without streams.
+    struct NoStreams;
+
+    impl Make for NoStreams {
+        fn stream(&mut self, _: &Type, _: Vec<Val>) -> Result<Val, ValueError> {
+            Err(ValueError::NotInJson)
+        }
+
+        fn future(&mut self, _: &Type, _: Val) -> Result<Val, ValueError> {
+            Err(ValueError::NotInJson)
+        }
+    }
 
     #[test]
     fn whole_numbers_are_integers_however_they_are_written() {
@@ -320,8 +374,9 @@ mod tests {
 
     #[test]
     fn an_error_says_what_was_expected() {
-        let why =
-            |ty: &Type, value: Value| read(ty, &value).expect_err("it does not fit").to_string();
+        let why = |ty: &Type, value: Value| {
+            read(ty, &value, &mut NoStreams).expect_err("it does not fit").to_string()
+        };
         assert_eq!(why(&Type::U8, json!(256)), "expected an integer from 0 to 255, found a number");
         assert_eq!(why(&Type::Char, json!("ab")), "expected a single character, found a string");
         assert_eq!(why(&Type::Bool, json!(null)), "expected a boolean, found null");

@@ -1,6 +1,7 @@
 //! Runs plugins: reads a component's imports and manifest, and serves each round of a call in a fresh instance.
 
 mod component_info;
+mod concurrent;
 mod foreign;
 mod guest_failure;
 mod limited_store;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_files::Preopen;
@@ -46,13 +47,13 @@ use portcullis_checked_files::{Records, SealKey, WriteError};
 use portcullis_cluster_state::ClusterState;
 use portcullis_engine::ComponentFile;
 use portcullis_engine::code::{CodeCache, PageAligned};
-use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
+use portcullis_engine::{
+    CALLS, Engine, EngineKind, Engines, Guests, LimitHit, Limits, Output, SPARES,
+};
 
 /// State that all plugins share, such as the engine, compiled code, the audit, and the threads for guests.
 pub struct Sandbox {
-    engine: OnceLock<Engine>,
-    /// The largest value of each limit among all plugins.
-    largest: Limits,
+    engines: Arc<Engines>,
     codes: CodeCache,
     /// Information about components, and refusals of components, by digest.
     remembered: Records,
@@ -66,12 +67,11 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox. `largest`: the largest value of each limit among all plugins. The engine is made when it is first
+    /// A sandbox. `largest`: the largest value of each limit among all plugins. An engine is made when it is first
     /// needed. Compiled code and information about components are kept in the folder `cache`, sealed with `key`.
     pub fn new(largest: Limits, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
         Self {
-            engine: OnceLock::new(),
-            largest,
+            engines: Arc::new(Engines::new(largest)),
             codes: CodeCache::new(cache.join("compiled"), key.clone()),
             remembered: Records::sealed(cache.join("described"), key),
             audit,
@@ -135,13 +135,10 @@ impl Sandbox {
         self.remembered.write(key, bytes, None, None, |_| true).map(drop)
     }
 
-    fn engine(&self) -> Result<&Engine, GuestFailure> {
-        if let Some(engine) = self.engine.get() {
-            return Ok(engine);
-        }
-        let engine = Engine::new(&self.largest)
-            .map_err(|error| GuestFailure::Host(format!("cannot start wasmtime: {error:#}")))?;
-        Ok(self.engine.get_or_init(|| engine))
+    fn engine(&self, kind: EngineKind) -> Result<&Engine, GuestFailure> {
+        self.engines
+            .get(kind)
+            .map_err(|error| GuestFailure::Host(format!("cannot start wasmtime: {error:#}")))
     }
 }
 
@@ -289,7 +286,7 @@ impl Plugin {
 
     async fn examine_now(&self) -> Result<ComponentInfo, GuestFailure> {
         let component = self.component().await?;
-        let engine = self.sandbox.engine()?;
+        let engine = self.sandbox.engine(EngineKind::of(&component))?;
         let imports = component_info::imports(engine, &component);
         let mut info = ComponentInfo { imports, features: Feature::of(&component), manifest: None };
         if !info.features.contains(&Feature::Manifest) {
@@ -308,13 +305,14 @@ impl Plugin {
     }
 
     async fn component(&self) -> Result<Component, GuestFailure> {
-        let engine = self.sandbox.engine()?;
         let component = match &self.code {
-            Code::Bundled(code) => CodeCache::bundled(engine, code),
+            Code::Bundled(code) => {
+                CodeCache::bundled(self.sandbox.engine(EngineKind::Synchronous)?, code)
+            }
             Code::File(file) => {
                 // Another process may have refused the component in the meantime.
                 let refused = || self.sandbox.refusal(&self.digest, &self.terms.limits);
-                self.sandbox.codes.foreign(engine, file, &refused).await
+                self.sandbox.codes.foreign(&self.sandbox.engines, file, &refused).await
             }
         };
         component.map_err(|error| {
@@ -326,8 +324,8 @@ impl Plugin {
     async fn offer(&self) -> Result<&LinkedComponent, GuestFailure> {
         let make = || async {
             let component = self.component().await?;
-            let mut linker = Linker::new(self.sandbox.engine()?.wasmtime());
-            state::link(&mut linker, &self.terms.policy)
+            let mut linker = Linker::new(component.engine());
+            state::link(&mut linker, &self.terms.policy, EngineKind::of(&component))
                 .and_then(|()| LinkedComponent::new(linker.instantiate_pre(&component)?))
                 .map_err(|error| GuestFailure::Unusable(format!("{error:#}")))
         };
@@ -396,6 +394,9 @@ impl Plugin {
             let mut remains = (made, running, shared_slot);
             let fresh = &mut remains.0;
             fresh.begin(&limits, parts);
+            if offer.engine_kind() == EngineKind::Concurrent {
+                fresh.store.data_mut().files.leave_client_thread().await;
+            }
             let answer = offer.work(&mut fresh.store, &fresh.instance, work).await?;
             Ok((answer, remains))
         });
@@ -434,9 +435,10 @@ impl Plugin {
 
     async fn maker(&self) -> Result<InstanceMaker, GuestFailure> {
         let trail = self.trail("prepare".into(), String::new(), None);
+        let offer = self.offer().await?;
         Ok(InstanceMaker {
-            offer: self.offer().await?.clone(),
-            engine: self.sandbox.engine()?.clone(),
+            offer: offer.clone(),
+            engine: self.sandbox.engine(offer.engine_kind())?.clone(),
             limits: self.terms.limits.clone(),
             gate: Gate::new(Arc::default(), trail),
             places: self.places.clone(),

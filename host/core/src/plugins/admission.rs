@@ -31,7 +31,10 @@ pub(super) fn judge(
     let dispensable = manifest.as_ref().map(dispensable).unwrap_or_default();
     let mut policy = Policy { grants, dispensable, is_foreign, ..Policy::default() };
     let missing = missing(imports, &policy);
-    let is_lacking = |missing: &Missing| !is_foreign || matches!(missing, Missing::Unknown(_));
+    let is_lacking = |missing: &Missing| match missing {
+        Missing::Grant(_) => !is_foreign,
+        Missing::Unknown(_) | Missing::Version(_) => true,
+    };
     let lacked: Vec<_> = missing.iter().filter(|one| is_lacking(one)).collect();
     // A capability that the manifest does not want is not allowed, even if it is granted.
     let is_wanted = |capability: Capability| {
@@ -63,7 +66,7 @@ pub(super) fn judge(
              to portcullis.toml:\n{}",
             capability.remedy(name)
         )),
-        Missing::Unknown(_) => None,
+        Missing::Unknown(_) | Missing::Version(_) => None,
     });
     let mut remarks: Vec<_> = refusing.collect();
     if imports_sockets(imports) {
@@ -94,6 +97,10 @@ fn lacking_text(
             Missing::Unknown(interface) => {
                 format!("it imports {interface}, which this host does not offer")
             }
+            Missing::Version(version) => format!(
+                "it imports WASI {version}: this host offers WASI 0.2 and 0.3, and no release candidates; only the \
+                 plugin's author can correct it, with tools for one of these versions"
+            ),
         })
         .collect();
     lines.join("\n")

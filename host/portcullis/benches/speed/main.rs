@@ -5,11 +5,13 @@
 //! Portcullis also checks the arguments, asks the gate, makes a fresh instance, records the call in its
 //! audit and checks the answer.
 //!
-//! With the argument `programs`, only programs in code mode are measured, and the native server is not built.
+//! With the argument `programs`, only programs in code mode are measured, and with `wasi`, only components of WASI 0.3
+//! beside one of WASI 0.2. The native server is not built then.
 
 mod programs;
 mod report;
 mod server;
+mod wasi;
 
 use std::time::{Duration, Instant};
 
@@ -35,6 +37,9 @@ fn main() {
     if is_given("programs") {
         return programs::measure(&Portcullis::build());
     }
+    if is_given("wasi") {
+        return wasi::measure();
+    }
     let servers = Servers::build();
     let mut report = Report::begin();
     first_start(&servers, &mut report);
@@ -46,6 +51,7 @@ fn main() {
     validation(&servers, &mut report);
     report.print();
     programs::measure(&servers.portcullis);
+    wasi::measure();
 }
 
 /// The very first start, which compiles the guest and reads its manifest.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::report::{load, time};
+use crate::report::{load, median, time};
 use crate::server::{Era, Portcullis, Stdio, call};
 
 /// The program of some forty lines: ten calls, 1,000 rows, regular expressions, a class and a generator.
@@ -56,11 +56,6 @@ pub fn measure(portcullis: &Portcullis) {
         session.end();
     }
     println!("\nload before {before}, after {}", load());
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
 }
 
 fn print(era: Era, [plain, short, naming, calling, long]: [Duration; 5]) {

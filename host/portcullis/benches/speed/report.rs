@@ -117,6 +117,12 @@ fn at_quantile(sorted: &[Duration], quantile: f64) -> Duration {
     sorted[index.min(sorted.len() - 1)]
 }
 
+/// The median of these times.
+pub fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
 /// A time as text, in microseconds or milliseconds.
 pub fn time(time: Duration) -> String {
     let us = time.as_secs_f64() * 1e6;

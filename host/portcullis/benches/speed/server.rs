@@ -74,17 +74,22 @@ fn server(program: &Path, home: &Path, args: &[&str], http: &[&str]) -> Server {
     }
 }
 
-/// Portcullis with the plugin `echo`, and a temporary home folder for it.
+/// Portcullis with a plugin, and a temporary home folder for it.
 pub struct Portcullis {
     server: Server,
     home: TempDir,
 }
 
 impl Portcullis {
-    /// Builds the guest, because `cargo bench` does not build it.
+    /// Portcullis with the plugin `echo`.
     pub fn build() -> Self {
+        Self::with("echo")
+    }
+
+    /// Portcullis with a guest of `tests/guests` as its plugin. Builds the guest, because `cargo bench` does not build it.
+    pub fn with(guest: &str) -> Self {
         let home = tempfile::tempdir().expect("a folder for a home");
-        let config = configure(home.path());
+        let config = configure(home.path(), guest);
         let config = config.to_str().expect("a temporary folder has a plain name");
         let (stdio, http) =
             (["serve", "--config", config], ["serve", "--config", config, "--http", ANY_PORT]);
@@ -124,16 +129,17 @@ impl Servers {
 
 /// Builds the guest, and writes a configuration in which the guest is a plugin.
 #[expect(clippy::disallowed_methods, reason = "a benchmark may write to its own folder")]
-fn configure(home: &Path) -> PathBuf {
+fn configure(home: &Path, guest: &str) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("plugins");
     let target_dir = target.to_str().expect("the target folder has a plain name");
     let profile = ["--profile", "plugin", "--target", "wasm32-wasip2"];
-    let guest = ["build", "--package", "guest-echo", "--target-dir", target_dir];
-    cargo(&[guest.as_slice(), &profile].concat());
-    let built = target.join("wasm32-wasip2/plugin/guest_echo.wasm");
+    let package = format!("guest-{guest}");
+    let build = ["build", "--package", &package, "--target-dir", target_dir];
+    cargo(&[build.as_slice(), &profile].concat());
+    let built = target.join(format!("wasm32-wasip2/plugin/guest_{guest}.wasm"));
     let plugins = home.join("plugins");
     std::fs::create_dir_all(&plugins).expect("the home can be written to");
-    std::fs::copy(&built, plugins.join("echo.wasm")).expect("the guest was built");
+    std::fs::copy(&built, plugins.join(format!("{guest}.wasm"))).expect("the guest was built");
     let config = home.join("portcullis.toml");
     let text =
         format!("[host]\nplugin-dirs = [{plugins:?}]\n[http]\nrequests-per-second = 1_000_000\n");

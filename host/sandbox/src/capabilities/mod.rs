@@ -19,6 +19,7 @@ mod within_tests;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use portcullis_engine::EngineKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -78,6 +79,15 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     fn link(_linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         Ok(())
     }
+
+    /// Links those interfaces of [`Self::IMPORTS`] that need concurrency, which are those of WASI 0.3.
+    ///
+    /// # Errors
+    ///
+    /// Two interfaces define one name: a fault of this program.
+    fn link_concurrent(_linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+        Ok(())
+    }
 }
 
 /// Defines [`Capability`] and [`Grants`] from the list of capabilities.
@@ -113,13 +123,21 @@ macro_rules! register {
                 match self { $(Self::$capability => FormsOf::of::<$folder::$grant>(),)* }
             }
 
-            /// Links the interfaces.
+            /// Links the interfaces for an engine of this kind.
             ///
             /// # Errors
             ///
             /// Two interfaces define one name: a fault of this program.
-            pub fn link(self, linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
-                match self { $(Self::$capability => $folder::$grant::link(linker),)* }
+            pub fn link(
+                self,
+                linker: &mut Linker<InstanceState>,
+                kind: EngineKind,
+            ) -> wasmtime::Result<()> {
+                match self { $(Self::$capability => $folder::$grant::link(linker)?,)* }
+                if kind == EngineKind::Concurrent {
+                    match self { $(Self::$capability => $folder::$grant::link_concurrent(linker)?,)* }
+                }
+                Ok(())
             }
         }
 

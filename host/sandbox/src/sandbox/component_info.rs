@@ -138,6 +138,8 @@ pub enum Missing {
     Grant(Capability),
     /// This host does not know the interface.
     Unknown(String),
+    /// This host has no interfaces of this version of WASI. The field is the version.
+    Version(String),
 }
 
 /// The capabilities that a plugin can run without, because all of its wants of them are optional. Each of these
@@ -156,6 +158,13 @@ pub fn missing(imports: &[Import], policy: &Policy) -> Vec<Missing> {
     let mut missing = Vec::new();
     for import in imports {
         let name = import.interface.as_str();
+        if let Some(version) = unknown_version(name) {
+            let one = Missing::Version(version.to_owned());
+            if !missing.contains(&one) {
+                missing.push(one);
+            }
+            continue;
+        }
         if ALWAYS_LINKED.iter().any(|always| name.starts_with(always))
             || policy.is_foreign && name.starts_with(sockets::INTERFACES)
         {
@@ -174,6 +183,13 @@ pub fn missing(imports: &[Import], policy: &Policy) -> Vec<Missing> {
         }
     }
     missing
+}
+
+/// The version of WASI in the name of an interface, if this host has no interfaces of it. It has none of release candidates.
+fn unknown_version(name: &str) -> Option<&str> {
+    let (_, version) = name.strip_prefix("wasi:")?.split_once('@')?;
+    let is_known = ["0.2.", "0.3."].iter().any(|known| version.starts_with(known));
+    (!is_known || version.contains('-')).then_some(version)
 }
 
 /// Whether some of these imports are sockets.
@@ -283,5 +299,27 @@ mod tests {
         );
         policy.is_foreign = true;
         assert_eq!(missing(&imports, &policy), [], "a foreign component has sockets that refuse");
+    }
+
+    #[test]
+    fn wasi_0_3_is_linked_and_release_candidates_are_not() {
+        let names = [
+            "wasi:clocks/system-clock@0.3.0",
+            "wasi:filesystem/types@0.3.0",
+            "wasi:clocks/system-clock@0.3.0-rc-2026-01-06",
+            "wasi:clocks/monotonic-clock@0.3.0-rc-2026-01-06",
+            "wasi:cli/stdout@0.4.0",
+            "other:cli/stdout@0.4.0",
+        ];
+        let version = |version: &str| Missing::Version(version.to_owned());
+        assert_eq!(
+            missing(&imports(&names), &Policy::default()),
+            [
+                Missing::Grant(Capability::Files),
+                version("0.3.0-rc-2026-01-06"),
+                version("0.4.0"),
+                Missing::Unknown(names[5].to_owned()),
+            ]
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Foreign components: components that export functions and do not know the plugin contract. Each function that has a
 //! JSON Schema is a tool.
 
-use portcullis_foreign_components::{Docs, FunctionResult, Tool as Function};
+use portcullis_engine::{Engine, LimitHit};
+use portcullis_foreign_components::{Docs, FunctionResult, TooMuchData, Tool as Function};
 use portcullis_sanitize::{error_chain, line};
 use serde_json::{Map, Value, json};
 use wasmtime::component::{Component, Instance};
@@ -11,7 +12,6 @@ use super::state::InstanceState;
 use super::work::{GuestAnswer, Work};
 use crate::bindings::types::{Content, ContentBody, Error as ProtocolError};
 use crate::bindings::{Manifest, Tool, ToolHints, ToolResult};
-use portcullis_engine::Engine;
 
 /// The manifest of a foreign component, made without running it.
 pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]) -> Manifest {
@@ -54,7 +54,7 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
     }
 }
 
-/// Calls a function.
+/// Calls a function. The streams and futures of its result may have `answer-bytes` together.
 ///
 /// # Errors
 ///
@@ -73,7 +73,14 @@ pub async fn work(
     let Some(function) = functions.iter().find(|function| function.name == call.name()) else {
         bail!("it has no function for the tool {}", call.name());
     };
-    let answer = portcullis_foreign_components::call(store, instance, function, &arguments).await?;
+    let answer_bytes = store.data().answer_bytes;
+    let answer =
+        portcullis_foreign_components::call(store, instance, function, &arguments, answer_bytes)
+            .await;
+    let answer = match answer {
+        Err(error) if error.is::<TooMuchData>() => return Err(LimitHit("answer-bytes").into()),
+        other => other?,
+    };
     Ok(answer.map(|answer| GuestAnswer::Tool(tool_result(answer))).map_err(|error| ProtocolError {
         code: -32602,
         message: error_chain(&error),

@@ -5,12 +5,20 @@ use wasmtime::{Store, UpdateDeadline};
 use super::state::{CallState, InstanceState};
 use portcullis_engine::{Engine, LimitHit, Limits};
 
+/// Room for the tasks of the call itself, beside those that count as handles of the guest.
+const OWN_TASKS: usize = 16;
+
 /// The store of a fresh instance, with its limits.
 pub fn limited_store(engine: &Engine, limits: &Limits, parts: CallState) -> Store<InstanceState> {
     let mut store = Store::new(engine.wasmtime(), InstanceState::new(limits, parts));
     store.limiter(|state| &mut state.limiter);
     store.set_hostcall_fuel(portcullis_engine::size(limits.import_bytes));
-    store.set_max_component_handles(limits.handles.get() as usize);
+    let handles = limits.handles.get() as usize;
+    store.set_max_component_handles(handles);
+    // In an engine with concurrency, this table has the guest's streams, futures and tasks.
+    if let Some(table) = store.concurrent_resource_table() {
+        table.set_max_capacity(handles.saturating_add(OWN_TASKS));
+    }
     limit_cpu_time(&mut store, limits);
     store
 }

@@ -8,6 +8,7 @@ use super::state::{InstanceState, RequestHandle};
 use super::work::{GuestAnswer, Work};
 use crate::bindings::types::Error as ProtocolError;
 use crate::bindings::{Manifest, completions, jobs, manifest, prompts, resources, tools, views};
+use portcullis_engine::EngineKind;
 
 /// One of the contract's interfaces that a plugin can export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -99,6 +100,11 @@ impl LinkedComponent {
             jobs: has(Feature::Jobs).then(|| jobs::GuestIndices::new(&pre)).transpose()?,
             pre,
         })
+    }
+
+    /// The kind of the engine that runs the component.
+    pub fn engine_kind(&self) -> EngineKind {
+        EngineKind::of(self.pre.component())
     }
 
     /// Makes an instance.

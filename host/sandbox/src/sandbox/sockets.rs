@@ -1,11 +1,13 @@
 //! Sockets for foreign components, which are linked and refuse everything: the runtimes of many languages import
 //! sockets even if the program does not use any.
 
-use wasmtime::Result;
-use wasmtime::component::Linker;
+use portcullis_engine::EngineKind;
+use wasmtime::component::{Linker, Resource};
+use wasmtime::{Result, StoreContextMut};
 use wasmtime_wasi::p2::bindings::sockets::{
     instance_network, ip_name_lookup, network, tcp, tcp_create_socket, udp, udp_create_socket,
 };
+use wasmtime_wasi::p3::bindings::sockets as wasi_0_3;
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsCtxView, WasiSocketsView as _};
 
 use super::state::InstanceState;
@@ -19,7 +21,15 @@ pub(super) const INTERFACES: &str = "wasi:sockets/";
 /// # Errors
 ///
 /// Two interfaces define one name: a fault of this program.
-pub(super) fn link(linker: &mut Linker<InstanceState>) -> Result<()> {
+pub(super) fn link(linker: &mut Linker<InstanceState>, kind: EngineKind) -> Result<()> {
+    link_wasi_0_2(linker)?;
+    match kind {
+        EngineKind::Synchronous => Ok(()),
+        EngineKind::Concurrent => link_wasi_0_3(linker),
+    }
+}
+
+fn link_wasi_0_2(linker: &mut Linker<InstanceState>) -> Result<()> {
     tcp::add_to_linker::<InstanceState, WasiSockets>(linker, InstanceState::sockets)?;
     udp::add_to_linker::<InstanceState, WasiSockets>(linker, InstanceState::sockets)?;
     let options = network::LinkOptions::default();
@@ -34,6 +44,36 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> Result<()> {
     ip_name_lookup::add_to_linker::<InstanceState, WasiSockets>(linker, |state| {
         record_refusal(state, "look up a host's address")
     })
+}
+
+/// The interfaces of WASI 0.3. The functions that open sockets are replaced by functions that refuse: all others need
+/// a socket.
+fn link_wasi_0_3(linker: &mut Linker<InstanceState>) -> Result<()> {
+    use wasi_0_3::types::{ErrorCode, IpAddressFamily, TcpSocket, UdpSocket};
+    type Opened<T> = (std::result::Result<Resource<T>, ErrorCode>,);
+
+    wasi_0_3::types::add_to_linker::<InstanceState, WasiSockets>(linker, InstanceState::sockets)?;
+    wasi_0_3::ip_name_lookup::add_to_linker::<InstanceState, WasiSockets>(linker, |state| {
+        record_refusal(state, "look up a host's address")
+    })?;
+    linker.allow_shadowing(true);
+    let mut types = linker.instance("wasi:sockets/types@0.3.0")?;
+    types.func_wrap(
+        "[static]tcp-socket.create",
+        |mut store: StoreContextMut<'_, InstanceState>, _: (IpAddressFamily,)| {
+            record_refusal(store.data_mut(), "open a TCP socket");
+            Ok::<Opened<TcpSocket>, wasmtime::Error>((Err(ErrorCode::AccessDenied),))
+        },
+    )?;
+    types.func_wrap(
+        "[static]udp-socket.create",
+        |mut store: StoreContextMut<'_, InstanceState>, _: (IpAddressFamily,)| {
+            record_refusal(store.data_mut(), "open a UDP socket");
+            Ok::<Opened<UdpSocket>, wasmtime::Error>((Err(ErrorCode::AccessDenied),))
+        },
+    )?;
+    linker.allow_shadowing(false);
+    Ok(())
 }
 
 fn record_refusal<'a>(state: &'a mut InstanceState, subject: &str) -> WasiSocketsCtxView<'a> {

@@ -17,15 +17,15 @@ use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::shared_state::{Broadcast, SharedState};
-use super::sockets;
 use super::store_place::StorePlace;
+use super::{concurrent, sockets};
 use crate::bindings::portcullis::plugin::{request, settings};
 use crate::bindings::types::Answer;
 use crate::capabilities::Capability;
 use crate::capabilities::http::Http;
 use crate::capabilities::tools::ToolCalls;
 use crate::gate::{Gate, Policy};
-use portcullis_engine::{Limiter, Limits, Output, size};
+use portcullis_engine::{EngineKind, Limiter, Limits, Output, size};
 
 /// Maximum size of a job's data in bytes.
 const MAX_JOB_BYTES: usize = 32 * 1024;
@@ -103,7 +103,7 @@ pub struct InstanceState {
     pub(crate) settings: Arc<BTreeMap<String, String>>,
     pub(crate) places: PluginResources,
     pub(super) limiter: Limiter,
-    wasi: WasiCtx,
+    pub(super) wasi: WasiCtx,
     pub(crate) files: Files,
     http_ctx: WasiHttpCtx,
     http: Http,
@@ -112,6 +112,8 @@ pub struct InstanceState {
     /// Whether the guest was told to stop because its time is nearly over.
     is_told_to_stop: bool,
     notices_left: u32,
+    /// Maximum size of the answer in bytes.
+    pub(super) answer_bytes: usize,
     /// The number of paths into kept answers of tools that may still be followed in this round.
     pub(crate) paths_left: u32,
 }
@@ -167,6 +169,7 @@ impl InstanceState {
             wall,
             is_told_to_stop: false,
             notices_left: limits.notifications.get(),
+            answer_bytes: size(limits.answer_bytes),
             paths_left: crate::capabilities::catalog::MAX_PATHS,
         }
     }
@@ -223,12 +226,13 @@ fn quota(limits: &Limits) -> Quota {
 
 /// Links the interfaces that every guest has, and those of the capabilities that are granted or dispensable. A
 /// dispensable capability that is not granted refuses every ask. All other capabilities are not linked. A foreign
-/// component also gets sockets that refuse everything.
+/// component also gets sockets that refuse everything. In an engine with concurrency, the interfaces of WASI 0.3 are
+/// linked beside those of WASI 0.2.
 ///
 /// # Errors
 ///
 /// An interface is linked twice: a defect of the host.
-pub fn link(linker: &mut Linker<InstanceState>, policy: &Policy) -> Result<()> {
+pub fn link(linker: &mut Linker<InstanceState>, policy: &Policy, kind: EngineKind) -> Result<()> {
     use wasmtime_wasi::cli::{WasiCli, WasiCliView};
     use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
     use wasmtime_wasi::p2::bindings::{cli, clocks, random};
@@ -256,18 +260,23 @@ pub fn link(linker: &mut Linker<InstanceState>, policy: &Policy) -> Result<()> {
     request::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |s| s)?;
     settings::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |s| s)?;
     for capability in Capability::ALL.into_iter().filter(|c| policy.has(*c)) {
-        capability.link(linker)?;
+        capability.link(linker, kind)?;
     }
     if policy.is_foreign {
-        sockets::link(linker)?;
+        sockets::link(linker, kind)?;
     }
-    Ok(())
+    match kind {
+        EngineKind::Synchronous => Ok(()),
+        EngineKind::Concurrent => concurrent::link(linker),
+    }
 }
 
 /// The interfaces that every guest may import, as prefixes of their names. Must agree with `link` above.
 pub const ALWAYS_LINKED: &[&str] = &[
     "wasi:io/",
+    "wasi:clocks/types",
     "wasi:clocks/wall-clock",
+    "wasi:clocks/system-clock",
     "wasi:clocks/monotonic-clock",
     "wasi:random/",
     "wasi:cli/",

@@ -13,3 +13,11 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
     filesystem::preopens::add_to_linker::<InstanceState, FilesData>(linker, InstanceState::files)?;
     changes::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |state| state)
 }
+
+/// Links the interfaces of WASI 0.3.
+pub(super) fn link_concurrent(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+    use wasmtime_wasi::p3::bindings::filesystem;
+
+    filesystem::types::add_to_linker::<InstanceState, FilesData>(linker, InstanceState::files)?;
+    filesystem::preopens::add_to_linker::<InstanceState, FilesData>(linker, InstanceState::files)
+}

@@ -38,4 +38,8 @@ impl Registered for FilesGrant {
     fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         link::link(linker)
     }
+
+    fn link_concurrent(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+        link::link_concurrent(linker)
+    }
 }

@@ -16,6 +16,11 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
 }
 
+/// Links the interfaces of WASI 0.3. Their requests are sent by the same [`Http`].
+pub(super) fn link_concurrent(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+    wasmtime_wasi_http::p3::add_to_linker(linker)
+}
+
 /// The HTTP client of one round of a call. Each round has a client of its own, so calls share no connection.
 pub struct Http(Client);
 

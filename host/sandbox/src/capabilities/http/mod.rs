@@ -49,4 +49,8 @@ impl Registered for HttpGrant {
     fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         link::link(linker)
     }
+
+    fn link_concurrent(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+        link::link_concurrent(linker)
+    }
 }
