@@ -25,7 +25,7 @@ pub struct HttpConfig {
     pub tls_cert: Option<PathBuf>,
     /// A PEM file with the private key of the certificate: an absolute path. Default: none.
     pub tls_key: Option<PathBuf>,
-    /// A file with the keys that encrypt the state of a call while the client answers its questions, one key per line:
+    /// A file with the keys that sign the state of a call while the client answers its questions, one key per line:
     /// an absolute path. All hosts behind one address need the same keys. Default: a key of this machine.
     pub state_key_file: Option<PathBuf>,
     /// The authorization servers whose access tokens are accepted. Default: none.
