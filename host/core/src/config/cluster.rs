@@ -74,7 +74,7 @@ mod tests {
         let config = Config::parse(&text).unwrap();
         let files: Vec<_> = config.secret_files().collect();
         assert!(files.iter().any(|file| file.ends_with("password")), "{files:?}");
-        let bearer = text.replace("file =", "bearer-env =");
+        let bearer = text.replace("{ file =", "{ bearer-env =");
         assert!(error(&bearer).contains("no bearer token"), "{}", error(&bearer));
         assert!(error("[cluster]\nuser = \"u\"\n").contains("state"));
     }
