@@ -65,8 +65,8 @@ impl store::HostKeyspace for InstanceState {
         let (records, key) = keyspace.of(&key);
         let write = Write { gate: self.gate.clone(), caller_only, shown, key, value, expect };
         Ok(match records {
-            StoreRecords::Files(records) => blocking(move || write.to_file(&records)).await,
-            StoreRecords::Cluster(records) => write.to_cluster(&records).await,
+            StoreRecords::Files(records) => blocking(move || write.write_to_file(&records)).await,
+            StoreRecords::Cluster(records) => write.write_to_cluster(&records).await,
         })
     }
 
@@ -143,7 +143,7 @@ impl Write {
     }
 
     /// Writes the value to a file. Returns its new version.
-    fn to_file(self, records: &Records) -> Result<u64, StoreError> {
+    fn write_to_file(self, records: &Records) -> Result<u64, StoreError> {
         let quota = self.quota();
         let failed = move |error| match error {
             WriteError::Conflict => StoreError::Conflict,
@@ -157,7 +157,7 @@ impl Write {
     }
 
     /// Writes the value to the cluster's state. Returns its new version.
-    async fn to_cluster(mut self, records: &ClusterRecords) -> Result<u64, StoreError> {
+    async fn write_to_cluster(mut self, records: &ClusterRecords) -> Result<u64, StoreError> {
         let quota = self.quota();
         let failed = move |error| match error {
             RecordError::Conflict => StoreError::Conflict,
