@@ -1,17 +1,9 @@
 // Clients of a test cluster, in both eras of MCP. They repeat only what may be sent twice.
 
 import assert from "node:assert/strict";
-import { TOKEN, pause, request } from "./programs.mjs";
+import { TYPES, messages } from "../proxies/http.mjs";
+import { pause, request } from "./programs.mjs";
 
-/** The messages of a response: JSON, or the events of a stream. */
-const messages = ({ headers, text }) =>
-	headers["content-type"]?.startsWith("text/event-stream")
-		? [...text.matchAll(/^data: ?(\S.*)$/gm)].map(([, data]) => JSON.parse(data))
-		: text
-			? [JSON.parse(text)]
-			: [];
-
-const TYPES = { "content-type": "application/json", accept: "application/json, text/event-stream", authorization: `Bearer ${TOKEN}` };
 let id = 0;
 /** The number of requests of all clients. */
 export const counted = { calls: 0, tasks: 0 };

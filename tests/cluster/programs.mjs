@@ -4,14 +4,12 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
+import { HOST, TOKEN, freePort, requester } from "../proxies/http.mjs";
 
 const { PORTCULLIS, CONFORMANCE, KEEPER, REDIS_SERVER = "redis-server" } = process.env;
 assert.ok(PORTCULLIS && CONFORMANCE && KEEPER, "PORTCULLIS, CONFORMANCE and KEEPER name the binary and two plugins");
-export const TOKEN = "0123456789abcdef";
-const HOST = "mcp.example.org";
 /** How long anything may take to start, in milliseconds. */
 const PATIENCE = 60_000;
 /** How long the answer to a call may take, in milliseconds. */
@@ -23,15 +21,6 @@ for (const program of ["nginx", REDIS_SERVER, "redis-cli"]) {
 	const found = spawnSync(program, ["-v"]);
 	assert.ok(!found.error, `${program} cannot be started: install the Debian packages nginx-light and redis-server`);
 }
-
-/** A port that no program uses at this moment. */
-const freePort = () =>
-	new Promise((resolve) => {
-		const server = net.createServer().listen(0, "127.0.0.1", () => {
-			const { port } = server.address();
-			server.close(() => resolve(port));
-		});
-	});
 
 /** A program that can be killed, paused and started again. */
 class Program {
@@ -62,23 +51,7 @@ class Program {
 }
 const programs = [];
 
-const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
-
-/** A request to a port of this machine. Its headers name the public host. */
-export function request(port, method, where, headers = {}, body = "") {
-	return new Promise((resolve, reject) => {
-		const options = { host: "127.0.0.1", port, method, path: where, headers: { host: HOST, ...headers }, agent };
-		const sent = http.request(options, (response) => {
-			let text = "";
-			response.setEncoding("utf8").on("data", (part) => (text += part));
-			response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, text }));
-			response.on("error", reject);
-			response.on("aborted", () => reject(new Error("the response was cut off")));
-		});
-		sent.on("error", reject).setTimeout(ANSWER_TIME, () => sent.destroy(new Error("no answer in time")));
-		sent.end(body);
-	});
-}
+export const request = requester(ANSWER_TIME, new http.Agent({ keepAlive: true, maxSockets: 64 }));
 
 export async function until(what, holds) {
 	const end = Date.now() + PATIENCE;

@@ -7,30 +7,19 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import http from "node:http";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { HOST, TOKEN, TYPES, freePort, messages, requester } from "./http.mjs";
 
 const { PORTCULLIS, PLUGIN } = process.env;
 assert.ok(PORTCULLIS && PLUGIN, "PORTCULLIS and PLUGIN name the binary and the plugin of the conformance suite");
 const deploy = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../resources/deploy");
 const folder = await mkdtemp(path.join(os.tmpdir(), "portcullis-proxies-"));
-const TOKEN = "0123456789abcdef";
-const HOST = "mcp.example.org";
 /** How long anything may take to start, in milliseconds. */
 const PATIENCE = 60_000;
 const children = [];
-
-/** A port that no program uses at this moment. */
-const freePort = () =>
-	new Promise((resolve) => {
-		const server = net.createServer().listen(0, "127.0.0.1", () => {
-			const { port } = server.address();
-			server.close(() => resolve(port));
-		});
-	});
+const request = requester(PATIENCE, false);
 
 function start(program, args, env = {}) {
 	const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
@@ -40,20 +29,6 @@ function start(program, args, env = {}) {
 	}
 	children.push(child);
 	return child;
-}
-
-/** A request to a port of this machine. Its headers name the public host. */
-function request(port, method, where, headers = {}, body = "") {
-	return new Promise((resolve, reject) => {
-		const sent = http.request({ host: "127.0.0.1", port, method, path: where, headers: { host: HOST, ...headers }, agent: false }, (response) => {
-			let text = "";
-			response.setEncoding("utf8").on("data", (part) => (text += part));
-			response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, text }));
-			response.on("error", reject);
-		});
-		sent.on("error", reject).setTimeout(PATIENCE, () => sent.destroy(new Error("no answer")));
-		sent.end(body);
-	});
 }
 
 async function until(what, holds) {
@@ -79,15 +54,6 @@ async function startHost(name, keys) {
 	return port;
 }
 
-/** The messages of a response: JSON, or the events of a stream. */
-const messages = ({ headers, text }) =>
-	headers["content-type"]?.startsWith("text/event-stream")
-		? [...text.matchAll(/^data: ?(\S.*)$/gm)].map(([, data]) => JSON.parse(data))
-		: text
-			? [JSON.parse(text)]
-			: [];
-
-const TYPES = { "content-type": "application/json", accept: "application/json, text/event-stream", authorization: `Bearer ${TOKEN}` };
 let id = 0;
 
 async function modern(port, method, params, name) {

@@ -15,7 +15,7 @@ impl Address {
     ///
     /// [`InvalidAddress`].
     pub fn parse(text: &str) -> Result<Self, InvalidAddress> {
-        let url = Url::parse(text).map_err(|_| InvalidAddress::NotUrl)?;
+        let url = Url::parse(text).map_err(|error| InvalidAddress::NotUrl(Some(error)))?;
         if !["redis", "rediss", "valkey", "valkeys"].contains(&url.scheme()) {
             return Err(InvalidAddress::Scheme);
         }
@@ -26,7 +26,7 @@ impl Address {
             return Err(InvalidAddress::More);
         }
         if url.host_str().is_none_or(str::is_empty) {
-            return Err(InvalidAddress::NotUrl);
+            return Err(InvalidAddress::NotUrl(None));
         }
         let database = url.path().trim_start_matches('/');
         let is_number = database.bytes().all(|byte| byte.is_ascii_digit()) && database.len() < 6;
@@ -83,12 +83,12 @@ mod tests {
             assert!(Address::parse(text).is_ok(), "{text}");
         }
         for (text, expected) in [
-            ("", InvalidAddress::NotUrl),
+            ("", InvalidAddress::NotUrl(Some(url::ParseError::RelativeUrlWithoutBase))),
             ("localhost:6379", InvalidAddress::Scheme),
             ("http://localhost", InvalidAddress::Scheme),
             ("redis+unix:///run/redis.sock", InvalidAddress::Scheme),
-            ("redis://", InvalidAddress::NotUrl),
-            ("redis:///0", InvalidAddress::NotUrl),
+            ("redis://", InvalidAddress::NotUrl(None)),
+            ("redis:///0", InvalidAddress::NotUrl(None)),
             ("redis://me@a", InvalidAddress::Credentials),
             ("redis://:s3cr3t@a", InvalidAddress::Credentials),
             ("rediss://a/#insecure", InvalidAddress::More),

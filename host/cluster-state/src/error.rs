@@ -6,11 +6,11 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 /// password.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InvalidAddress {
-    /// The text is not a URL.
+    /// The text is not a URL, or one without a host.
     #[error(
         "it is not a URL: write redis://HOST, redis://HOST:PORT or redis://HOST:PORT/DATABASE; rediss:// for TLS"
     )]
-    NotUrl,
+    NotUrl(#[source] Option<url::ParseError>),
     /// The scheme is another one.
     #[error("its scheme is none of redis, rediss (TLS), valkey and valkeys (TLS)")]
     Scheme,
