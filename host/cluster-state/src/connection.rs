@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use portcullis_sanitize::error_chain;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, IntoConnectionInfo, RedisResult};
 use tokio::runtime::{Builder, Runtime};
@@ -253,7 +254,7 @@ async fn watch(connection: Weak<Connection>) {
                 tracing::info!("the cluster's state at {} is reached", connection.address);
             }
             Err(error) if was_away != Some(true) => {
-                let error = with_cause(&error);
+                let error = error_chain(&error);
                 tracing::warn!(
                     "{error}; calls that need the cluster's state fail until it is back"
                 );
@@ -263,13 +264,5 @@ async fn watch(connection: Weak<Connection>) {
         was_away = Some(connection.is_away());
         drop(connection);
         tokio::time::sleep(WATCH_INTERVAL).await;
-    }
-}
-
-/// An error with its cause.
-fn with_cause(error: &StateError) -> String {
-    match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
     }
 }

@@ -26,7 +26,7 @@ pub use connection::Credentials;
 pub use error::{InvalidAddress, StateError};
 pub use records::{ClusterRecord, ClusterRecords, PreparedRecord, RecordError};
 pub use seal::Key;
-pub use work::{Report, Reported, SIGN_INTERVAL, WorkState};
+pub use work::{HEARTBEAT_INTERVAL, Report, Reported, WorkState};
 
 use connection::Connection;
 use seal::Seal;

@@ -87,7 +87,7 @@ pub enum RecordError {
     /// The records would be larger than allowed.
     #[error("the records would be larger than allowed")]
     Full,
-    /// the cluster's state cannot be used. Only after [`StateError::Away`] may the record have been written.
+    /// The cluster's state cannot be used. Only after [`StateError::Away`] may the record have been written.
     #[error(transparent)]
     State(#[from] StateError),
 }

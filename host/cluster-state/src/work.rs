@@ -1,6 +1,6 @@
 //! Work that one host does, and about which the clients of all hosts may ask: its state, and messages to it.
 //!
-//! The host that does the work says again and again that it goes on. If the host falls silent, the work is lost: a
+//! The host that does the work sends heartbeats while it goes on. If the host falls silent, the work is lost: a
 //! host that is asked about the work says so from then on, also if the silent host comes back. Nobody does the work again,
 //! because it may have had effects.
 
@@ -20,28 +20,28 @@ const KIND: &str = "task";
 /// The kind of the messages.
 const MESSAGES: &str = "task-messages";
 
-/// Interval at which a host has to say that its work goes on.
-pub const SIGN_INTERVAL: Duration = Duration::from_secs(2);
+/// Interval of the heartbeats of work.
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The time without a sign after which work may be lost, in seconds.
+/// The time without a heartbeat after which work may be lost, in seconds.
 const SILENCE: u32 = 10;
 
 /// How long work is given after a host first found it silent, in seconds. If the server itself was away, the
-/// host that does the work gives a sign in this time.
+/// host that does the work sends a heartbeat in this time.
 const GRACE: u32 = 8;
 
 /// Maximum number of messages to one piece of work.
 const MAX_MESSAGES: u32 = 256;
 
 /// Keeps the state of work, unless the work is lost. Returns -1 if it is lost, and otherwise the messages from an index
-/// on. The time of the sign is that of the server, because the clocks of hosts differ.
+/// on. The time of the heartbeat is that of the server, because the clocks of hosts differ.
 const REPORT: &str = r"
 if redis.call('HGET', KEYS[1], 'lost') then return -1 end
 if ARGV[2] ~= '' then
   redis.call('HSET', KEYS[1], 'state', ARGV[2], 'ended', ARGV[3])
 end
 if ARGV[4] == '1' then
-  redis.call('HSET', KEYS[1], 'sign', redis.call('TIME')[1])
+  redis.call('HSET', KEYS[1], 'heartbeat', redis.call('TIME')[1])
   redis.call('HDEL', KEYS[1], 'missed')
   redis.call('PEXPIRE', KEYS[1], ARGV[5])
 end
@@ -50,7 +50,7 @@ return redis.call('LRANGE', KEYS[2], ARGV[1], -1)
 
 /// The state of work and whether the work is lost. Finds out whether it is.
 const LOOK: &str = r"
-local found = redis.call('HMGET', KEYS[1], 'state', 'ended', 'sign', 'missed', 'lost')
+local found = redis.call('HMGET', KEYS[1], 'state', 'ended', 'heartbeat', 'missed', 'lost')
 if not found[1] then return nil end
 local lost = found[5] and 1 or 0
 if lost == 0 and found[2] == '0' then
@@ -82,11 +82,11 @@ pub struct Report<'a> {
     pub state: Option<&'a [u8]>,
     /// Whether the work has ended.
     pub has_ended: bool,
-    /// Whether this is a sign that the work goes on. A new state needs a sign, too.
-    pub is_sign: bool,
+    /// Whether this is a heartbeat. A new state needs one, too.
+    pub is_heartbeat: bool,
     /// The number of messages that were received before.
     pub received: usize,
-    /// How long the state is kept after the last sign.
+    /// How long the state is kept after the last heartbeat.
     pub kept: Duration,
 }
 
@@ -121,13 +121,13 @@ impl ClusterState {
             None => Vec::new(),
         };
         let (state_key, messages_key) = (key_of(KIND, name), key_of(MESSAGES, name));
-        let Report { has_ended, is_sign, received, kept, .. } = report;
+        let Report { has_ended, is_heartbeat, received, kept, .. } = report;
         let kept = milliseconds(kept);
         let work = move |mut connection: MultiplexedConnection| async move {
             let script = SCRIPT.get_or_init(|| Script::new(REPORT));
             let mut call = script.key(state_key);
             call.key(messages_key).arg(received).arg(sealed).arg(u8::from(has_ended));
-            call.arg(u8::from(is_sign)).arg(kept);
+            call.arg(u8::from(is_heartbeat)).arg(kept);
             call.invoke_async::<redis::Value>(&mut connection).await
         };
         let found = self.0.connection.run(work).await?;

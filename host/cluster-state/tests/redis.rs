@@ -363,8 +363,13 @@ async fn settings_with_which_the_server_loses_data_are_named() {
     assert!(remarks[0].contains("appendonly yes"), "{remarks:?}");
 }
 
-const REPORT: Report<'_> =
-    Report { state: Some(b"working"), has_ended: false, is_sign: true, received: 0, kept: TIME };
+const REPORT: Report<'_> = Report {
+    state: Some(b"working"),
+    has_ended: false,
+    is_heartbeat: true,
+    received: 0,
+    kept: TIME,
+};
 
 #[tokio::test]
 #[ignore = "needs redis-server: just cluster"]
@@ -407,13 +412,13 @@ async fn work_of_a_silent_host_is_lost_for_good() {
         server.ask(&["EVAL", script, "1", key, field, &seconds.to_string()]);
     };
     let is_lost = async || two.look_at_work("w").await.unwrap().unwrap().is_lost;
-    silent_for("sign", 60);
-    assert!(!is_lost().await, "the server may have been away: the host gets time for a sign");
+    silent_for("heartbeat", 60);
+    assert!(!is_lost().await, "the server may have been away: the host gets time for a heartbeat");
     one.report("w", Report { state: None, ..REPORT }).await.unwrap();
-    assert_eq!(server.ask(&["HGET", key, "missed"]).trim(), "", "the sign counts");
-    silent_for("sign", 60);
+    assert_eq!(server.ask(&["HGET", key, "missed"]).trim(), "", "the heartbeat counts");
+    silent_for("heartbeat", 60);
     for _ in 0..3 {
-        assert!(!is_lost().await, "clients ask several times in the time for a sign");
+        assert!(!is_lost().await, "clients ask several times in the time for a heartbeat");
     }
     silent_for("missed", 9);
     assert!(is_lost().await);
@@ -424,7 +429,7 @@ async fn work_of_a_silent_host_is_lost_for_good() {
     assert_eq!((seen.state.as_slice(), seen.is_lost), (&b"working"[..], true));
     // Work that has ended is not lost, however long ago.
     one.report("v", Report { has_ended: true, ..REPORT }).await.unwrap();
-    let old = "redis.call('HSET', KEYS[1], 'sign', 1, 'missed', 1)";
+    let old = "redis.call('HSET', KEYS[1], 'heartbeat', 1, 'missed', 1)";
     server.ask(&["EVAL", old, "1", "portcullis:task:v"]);
     assert!(!two.look_at_work("v").await.unwrap().unwrap().is_lost);
 }

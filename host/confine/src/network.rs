@@ -91,8 +91,13 @@ fn replace_hosts_file(text: &str) -> io::Result<()> {
 fn drop_rights() -> io::Result<()> {
     call(&Step::NoRootRights)?;
     let mut capability = 0;
-    while call(&Step::DropBounding(capability)).is_ok() {
-        capability += 1;
+    loop {
+        match call(&Step::DropBounding(capability)) {
+            Ok(()) => capability += 1,
+            // The system has no capability of this number: the one before was the last.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => break,
+            Err(error) => return Err(error),
+        }
     }
     call(&Step::NoAmbientRights)?;
     call(&Step::NoRights)
@@ -178,6 +183,11 @@ fn call(step: &Step<'_>) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// A number of the system's headers, in the smaller type that a structure has for it.
+fn number<T: TryFrom<c_int>>(number: c_int) -> io::Result<T> {
+    T::try_from(number).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
+}
+
 /// Gives an interface its address, and starts it.
 #[expect(unsafe_code, reason = "no library among the dependencies makes these calls")]
 fn start_interface(name: &str, address: Option<Ipv4Addr>) -> io::Result<()> {
@@ -189,7 +199,7 @@ fn start_interface(name: &str, address: Option<Ipv4Addr>) -> io::Result<()> {
     }
     if let Some(address) = address {
         let address = libc::sockaddr_in {
-            sin_family: libc::sa_family_t::try_from(libc::AF_INET).unwrap_or_default(),
+            sin_family: number(libc::AF_INET)?,
             sin_port: 0,
             sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.octets()) },
             sin_zero: [0; 8],
@@ -204,8 +214,7 @@ fn start_interface(name: &str, address: Option<Ipv4Addr>) -> io::Result<()> {
             return Err(io::Error::last_os_error());
         }
     }
-    request.ifr_ifru.ifru_flags =
-        i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or_default();
+    request.ifr_ifru.ifru_flags = number(libc::IFF_UP | libc::IFF_RUNNING)?;
     // SAFETY: as above.
     if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) } < 0 {
         return Err(io::Error::last_os_error());

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use portcullis_cluster_state::{
-    ClusterState, Report, Reported, SIGN_INTERVAL, StateError, WorkState,
+    ClusterState, HEARTBEAT_INTERVAL, Report, Reported, StateError, WorkState,
 };
 use portcullis_sanitize::error_chain;
 use rmcp::RoleServer;
@@ -76,18 +76,18 @@ impl OwnTask {
     /// Reports the task until it has ended, and passes on what clients sent to other hosts. `give_up` is called if the
     /// task is lost.
     pub(super) async fn follow(self, give_up: impl FnOnce(&str)) {
-        let (mut last, mut received, mut signed) = (Vec::new(), 0, Instant::now());
+        let (mut last, mut received, mut last_heartbeat) = (Vec::new(), 0, Instant::now());
         // The manager forgets a task some time after its end.
         while let Some((text, status)) = self.text() {
             let is_new = text != last;
-            let is_sign = is_new || signed.elapsed() >= SIGN_INTERVAL;
+            let is_heartbeat = is_new || last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL;
             let state = is_new.then_some(text.as_slice());
-            match self.report(state, status, is_sign, received).await {
+            match self.report(state, status, is_heartbeat, received).await {
                 Ok(Reported::Messages(messages)) => {
                     received += messages.len();
                     messages.iter().for_each(|message| self.pass_on(message));
-                    if is_sign {
-                        signed = Instant::now();
+                    if is_heartbeat {
+                        last_heartbeat = Instant::now();
                     }
                     last = text;
                     if status.is_terminal() {
@@ -121,11 +121,11 @@ impl OwnTask {
         &self,
         state: Option<&[u8]>,
         status: TaskStatus,
-        is_sign: bool,
+        is_heartbeat: bool,
         received: usize,
     ) -> Result<Reported, StateError> {
         let has_ended = status.is_terminal();
-        let report = Report { state, has_ended, is_sign, received, kept: self.kept };
+        let report = Report { state, has_ended, is_heartbeat, received, kept: self.kept };
         self.state.report(&self.id, report).await
     }
 
