@@ -25,7 +25,7 @@ for (const program of ["nginx", REDIS_SERVER, "redis-cli"]) {
 /** A program that can be killed, paused and started again. */
 class Program {
 	constructor(name, command, args, env = {}) {
-		Object.assign(this, { name, command, args, env, text: "" });
+		Object.assign(this, { name, command, args, env, signal: "SIGKILL", text: "" });
 	}
 
 	start() {
@@ -37,7 +37,7 @@ class Program {
 		this.child = child;
 	}
 
-	async kill(signal = "SIGKILL") {
+	async kill(signal = this.signal) {
 		this.child.kill("SIGCONT");
 		this.child.kill(signal);
 		await this.ended;
@@ -127,6 +127,8 @@ proxy_read_timeout 60s;
 `
 	);
 	const nginx = new Program("nginx", "nginx", ["-p", folder, "-e", "stderr", "-c", file]);
+	// After SIGKILL, its worker process would go on.
+	nginx.signal = "SIGTERM";
 	nginx.port = port;
 	nginx.isReady = async () => (await request(port, "GET", "/readyz")).status === 200;
 	programs.push(nginx);

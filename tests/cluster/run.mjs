@@ -124,7 +124,7 @@ async function disturb(hosts, redis, nginx) {
 			await redis.pause(200 + random() * 5000);
 		} else {
 			done("nginx killed");
-			await nginx.kill("SIGTERM");
+			await nginx.kill();
 			nginx.start();
 		}
 	}
