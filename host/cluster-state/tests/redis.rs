@@ -420,6 +420,8 @@ async fn work_of_a_silent_host_is_lost_for_good() {
     for _ in 0..3 {
         assert!(!is_lost().await, "clients ask several times in the time for a heartbeat");
     }
+    silent_for("missed", 6);
+    assert!(!is_lost().await, "eight seconds are not over");
     silent_for("missed", 9);
     assert!(is_lost().await);
     // The silent host learns it, and changes nothing any more.
