@@ -116,11 +116,21 @@ packaging:
 # Build the release binary and make all packages of it in target/release-files (options: see resources/packaging/package.py)
 release *options:
     cargo build --release
-    python3 resources/packaging/package.py --binary target/release/portcullis --target "$(rustc -vV | sed -n 's/^host: //p')" --out target/release-files {{options}}
+    python3 resources/packaging/package.py --binary "${CARGO_TARGET_DIR:-target}/release/portcullis" --target "$(rustc -vV | sed -n 's/^host: //p')" --out target/release-files {{options}}
 
-# Install each package of target/release-files from its file and start it (needs python with venv, npm and dpkg-deb)
-release-check:
-    python3 resources/packaging/check.py target/release-files
+# Build a static binary for Linux, which needs no C library, and make all packages of it in target/release-static (needs musl-tools, and the target in rustup)
+release-static *options:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target="$(uname -m)-unknown-linux-musl"
+    # Only this package: plugins are libraries, and for musl there are no dynamic ones.
+    cargo build --release --package portcullis --target "$target"
+    binary="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/$target/release/portcullis"
+    python3 resources/packaging/package.py --binary "$binary" --target "$target" --out target/release-static {{options}}
+
+# Install each package of a folder that `release` or `release-static` filled from its file and start it (needs python with venv, npm and dpkg-deb)
+release-check folder="target/release-files":
+    python3 resources/packaging/check.py {{folder}}
 
 # Run all checks
 ci: lint test docs packaging clients conformance ui5 views

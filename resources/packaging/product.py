@@ -31,7 +31,9 @@ PLATFORMS = {
     for platform in (
         Platform("x86_64-unknown-linux-gnu", ("linux", "x64"), "amd64", "linux"),
         Platform("aarch64-unknown-linux-gnu", ("linux", "arm64"), "arm64", "linux"),
-        Platform("x86_64-unknown-linux-musl", None, None, "linux"),
+        # Static binaries, which run beside any C library, or without one: their packages have the same names.
+        Platform("x86_64-unknown-linux-musl", ("linux", "x64"), "amd64", "linux"),
+        Platform("aarch64-unknown-linux-musl", ("linux", "arm64"), "arm64", "linux"),
         Platform("aarch64-apple-darwin", ("darwin", "arm64"), None, "darwin"),
         Platform("x86_64-apple-darwin", ("darwin", "x64"), None, "darwin"),
         Platform("x86_64-pc-windows-gnu", ("win32", "x64"), None, "win32", ".exe"),

@@ -34,6 +34,13 @@ def package(folder: pathlib.Path, name: str, *more: str, target: str = "x86_64-u
     return subprocess.run(command, capture_output=True, text=True, timeout=120), out
 
 
+def part(debian: pathlib.Path, name: str) -> bytes:
+    """A member of a Debian package, which is an `ar` archive."""
+    contents = debian.read_bytes()
+    start = contents.index(name.encode()) + 60
+    return contents[start : start + int(contents[start - 12 : start - 2])]
+
+
 class Packages(unittest.TestCase):
     """Tests of the files that are made from one binary."""
 
@@ -85,10 +92,8 @@ class Packages(unittest.TestCase):
     def test_the_wheel_names_the_c_library_that_the_binary_needs(self):
         (wheel,) = self.out.glob("*.whl")
         self.assertTrue(wheel.name.endswith("-py3-none-manylinux_2_34_x86_64.whl"), wheel.name)
-        control = self.read(".deb")
-        start = control.index(b"control.tar.gz") + 60
-        size = int(control[start - 12 : start - 2])
-        with tarfile.open(fileobj=io.BytesIO(control[start : start + size])) as archive:
+        (debian,) = self.out.glob("*.deb")
+        with tarfile.open(fileobj=io.BytesIO(part(debian, "control.tar.gz"))) as archive:
             text = archive.extractfile("./control").read().decode()
         self.assertIn("libc6 (>= 2.34)", text)
 
@@ -119,6 +124,24 @@ class Packages(unittest.TestCase):
         self.assertFalse({"insta", "guest-echo"} & names)
 
 
+class StaticBinary(unittest.TestCase):
+    """Tests of the files that are made from a static binary."""
+
+    def test_packages_of_a_static_binary_need_no_c_library(self):
+        with tempfile.TemporaryDirectory() as place:
+            text = STAND_IN.replace("# GLIBC_2.17 GLIBC_2.34 GLIBC_2.4\n", "")
+            ended, out = package(pathlib.Path(place), "out", target="x86_64-unknown-linux-musl", text=text)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            names = {path.name for path in out.iterdir()}
+            self.assertIn("portcullis-linux-x64-0.1.0.tgz", names)
+            with tarfile.open(fileobj=io.BytesIO(part(out / "portcullis_0.1.0_amd64.deb", "control.tar.gz"))) as archive:
+                self.assertNotIn("Depends", archive.extractfile("./control").read().decode())
+            tags = ("manylinux_2_17_x86_64", "manylinux2014_x86_64", "musllinux_1_1_x86_64")
+            with zipfile.ZipFile(out / f"portcullis-0.1.0-py3-none-{'.'.join(tags)}.whl") as wheel:
+                lines = wheel.read("portcullis-0.1.0.dist-info/WHEEL").decode().splitlines()
+            self.assertEqual([one for one in lines if one.startswith("Tag")], [f"Tag: py3-none-{tag}" for tag in tags])
+
+
 class Faults(unittest.TestCase):
     """Tests of failures: the message says the reason, and no file is left."""
 
@@ -132,6 +155,9 @@ class Faults(unittest.TestCase):
 
     def test_an_unknown_target(self):
         self.assertIn("is not a known target", self.refused(target="sparc-sun-solaris"))
+
+    def test_a_binary_for_musl_that_needs_the_gnu_c_library(self):
+        self.assertIn("needs the GNU C library", self.refused(target="x86_64-unknown-linux-musl"))
 
     def test_a_binary_that_cannot_write_its_pages(self):
         self.assertIn("no pages today", self.refused(text="#!/bin/sh\necho no pages today >&2\nexit 3\n"))

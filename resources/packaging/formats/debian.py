@@ -43,16 +43,15 @@ def make(product):
 def control_file(product, entries) -> bytes:
     """The metadata. `Installed-Size` is in KiB."""
     size = sum(len(contents) for _, contents, _ in entries) // 1024 + 1
-    needs = ["libgcc-s1"]
-    if product.glibc:
-        needs.append("libc6 (>= {}.{})".format(*product.glibc))
+    # A static binary needs no library.
+    needs = ["libgcc-s1", "libc6 (>= {}.{})".format(*product.glibc)] if product.glibc else []
     fields = {
         "Package": "portcullis",
         "Version": product.version,
         "Architecture": product.platform.debian,
         "Maintainer": "The Portcullis developers <developers@portcullis.invalid>",
         "Installed-Size": size,
-        "Depends": ", ".join(needs),
+        **({"Depends": ", ".join(needs)} if needs else {}),
         "Recommends": "ca-certificates",
         "Section": "devel",
         "Priority": "optional",
