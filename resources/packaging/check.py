@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Installs each package of a release from its file, and lists the tools through it as an MCP client does.
 
-Needs Python with venv, npm and `dpkg-deb`. The official tool checks the MCP bundle, and a library of CycloneDX the bill
+A static binary is also started in a root folder that contains nothing else. Needs Python with venv, npm, `dpkg-deb`, and
+`unshare` of util-linux for a static binary. The official tool checks the MCP bundle, and a library of CycloneDX the bill
 of materials; both come from their registries.
 """
 
@@ -9,6 +10,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,8 +32,9 @@ def run(what: str, *command, **options) -> str:
     return done.stdout
 
 
-def list_tools(what: str, command: list, folder: pathlib.Path) -> None:
-    """Starts the server with a home folder of its own, and asks for its tools."""
+def list_tools(what: str, command: list, folder: pathlib.Path, seen: pathlib.Path | None = None) -> None:
+    """Starts the server with a home folder of its own, and asks for its tools. `seen`: the folder as the server sees it."""
+    seen = seen or folder
     home = folder / "home"
     root = folder / "root"
     home.mkdir(exist_ok=True)
@@ -42,9 +45,9 @@ def list_tools(what: str, command: list, folder: pathlib.Path) -> None:
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
     ]
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(seen / "home")}
     server = subprocess.Popen(
-        [*command, "serve", "--root", root],
+        [*command, "serve", "--root", seen / "root"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -91,7 +94,15 @@ def check(out: pathlib.Path, folder: pathlib.Path) -> None:
 
     archive = the(files, "the archive", ".tar.gz")
     run("the archive", "tar", "-xzf", archive, "-C", folder)
-    list_tools("the archive", [next(folder.glob("portcullis-*/portcullis"))], folder)
+    program = next(folder.glob("portcullis-*/portcullis"))
+    list_tools("the archive", [program], folder)
+
+    if "-linux-musl" in archive.name:
+        empty = folder / "empty"
+        empty.mkdir()
+        shutil.copy(program, empty / "portcullis")
+        alone = ["unshare", "--map-root-user", f"--root={empty}", "/portcullis"]
+        list_tools("the binary in an empty root folder", alone, empty, pathlib.Path("/"))
 
     debian = folder / "debian"
     run("the Debian package", "dpkg-deb", "--extract", the(files, "the Debian package", ".deb"), debian)
