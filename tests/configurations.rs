@@ -105,6 +105,14 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     ("[upstreams.a]\ncommand = \"npx -y server\"", &["a program with its arguments", "args ="]),
     ("[upstreams.a]\ncommand = [\"npx\", \"-y\"]", &["the program alone", "args ="]),
+    (
+        "[upstreams.a]\nurl = \"https://h\"\nheaders = { Authorization = \"Bearer ${TOKEN}\" }",
+        &["`upstreams.a.headers.Authorization`", "not replaced", "bearer-env = \"NAME\""],
+    ),
+    (
+        "[upstreams.a]\ncommand = \"a\"\nenv = { A = \"${env:A}\" }",
+        &["not replaced", "env = \"NAME\""],
+    ),
     // Values.
     ("roots = \"/a\"", &["a list of strings", "roots = [\"…\"]"]),
     ("[plugins.a]\nenabled = \"true\"", &["enabled = true"]),
@@ -144,6 +152,8 @@ fn values_that_only_look_like_mistakes_are_accepted() {
         "roots = [\"~/projects\"]",
         "[upstreams.a]\ncommand = \"/opt/my program\"",
         "[upstreams.a]\ncommand = \"a\"\nargs = [\"--filter=<b>\", \"*.txt\"]",
+        "[upstreams.a]\ncommand = \"a\"\nenv = { A = \"${x}-{n}\", B = \"$5\" }",
+        "[upstreams.a]\nurl = \"https://h\"\nheaders = { X = \"a${}b\" }",
         "[plugins.a.settings]\npath = \"/path/to/x\"",
     ] {
         let refused = Config::parse(text).err().map(|error| error.to_string());

@@ -226,6 +226,9 @@ impl Config {
         if let Some((key, text)) = check::placeholder(&table) {
             return Err(ConfigError::key(key, Fault::Placeholder(text)));
         }
+        if let Some(key) = check::unreplaced_variable(&table) {
+            return Err(ConfigError::key(key, Fault::Variable));
+        }
         let mut config: Self =
             toml::from_str(text).map_err(|error| explain::types(schema(), text, &error))?;
         for command in config.commands()? {

@@ -64,7 +64,9 @@ pub enum DefinitionError {
     #[error("`url` is not a URL")]
     Url(#[source] url::ParseError),
     /// The scheme of the address is not `http` or `https`.
-    #[error("`url` is neither http nor https")]
+    #[error(
+        "`url` is neither http nor https: write the whole address, such as `http://localhost:3000/mcp`"
+    )]
     NotHttp,
     /// The address has a user name or a password.
     #[error(

@@ -222,6 +222,30 @@ pub(super) fn placeholder(table: &toml::Table) -> Option<(String, String)> {
     })
 }
 
+/// The key of the first header or variable of an upstream server that has an environment variable in the notation of MCP
+/// clients: `${NAME}`. A server may know such a notation itself, so the value of a variable is refused only if it is
+/// nothing else.
+pub(super) fn unreplaced_variable(table: &toml::Table) -> Option<String> {
+    let refers = |text: &str, is_whole: bool| {
+        let Some((before, rest)) = text.split_once("${") else { return false };
+        let Some((name, after)) = rest.split_once('}') else { return false };
+        let name = name.strip_prefix("env:").unwrap_or(name);
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_alone = before.is_empty() && after.is_empty();
+        !name.is_empty() && name.bytes().all(is_name) && (is_alone || !is_whole)
+    };
+    let servers = table.get("upstreams")?.as_table()?;
+    servers.iter().find_map(|(server, definition)| {
+        [("headers", false), ("env", true)].into_iter().find_map(|(part, is_whole)| {
+            let values = definition.get(part)?.as_table()?;
+            let wrong =
+                |value: &toml::Value| value.as_str().is_some_and(|text| refers(text, is_whole));
+            let (name, _) = values.iter().find(|(_, value)| wrong(value))?;
+            Some(format!("upstreams.{server}.{part}.{name}"))
+        })
+    })
+}
+
 fn first_placeholder(value: &toml::Value) -> Option<&str> {
     match value {
         toml::Value::String(text) => {

@@ -80,6 +80,12 @@ pub enum Fault {
     /// A grant has a placeholder from a hint, such as `<host>`, instead of a value.
     #[error("`{0}` is a placeholder: write the value that you grant instead")]
     Placeholder(String),
+    /// A value for an upstream server refers to an environment variable in the way of MCP clients, such as `${TOKEN}`.
+    /// The message does not repeat the value, because a secret may stand beside the variable.
+    #[error(
+        "variables such as `${{NAME}}` are not replaced here: write {{ env = \"NAME\" }}, or {{ bearer-env = \"NAME\" }} for `Bearer` and a token"
+    )]
+    Variable,
     /// A path is an example from documentation, such as `/path/to/folder`.
     #[error("`{0}` is from an example: write your own path instead")]
     PlaceholderPath(&'static str),
@@ -149,6 +155,7 @@ impl ConfigError {
             | Fault::Type { found: text, .. } => vec![text],
             Fault::TwoProfiles { member, other } => vec![member, other],
             Fault::Unreadable(_)
+            | Fault::Variable
             | Fault::Defaults(_)
             | Fault::UnknownKey { .. }
             | Fault::MissingKey { .. }
