@@ -51,13 +51,22 @@ proxies: _build
     cargo build --quiet --package guest-conformance --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
     PORTCULLIS="$target/debug/portcullis" PLUGIN="$target/plugins/wasm32-wasip2/plugin/guest_conformance.wasm" node tests/proxies/run.mjs
 
-# Test the state that hosts share with a real Redis server, and three hosts of a cluster behind nginx while all of them are killed, paused and restarted (needs redis-server and nginx; REDIS_SERVER names another program, such as valkey-server)
-cluster calls="2000" *seed: _build
+# Test the state that hosts share with a real Redis server, and sessions that three hosts serve (needs redis-server; REDIS_SERVER names another program, such as valkey-server)
+sessions: _build
     #!/usr/bin/env bash
     set -euo pipefail
     target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
     cargo test --quiet --package portcullis-cluster-state --test redis -- --include-ignored
     cargo build --quiet --package guest-conformance --package guest-keeper --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
+    plugins="$target/plugins/wasm32-wasip2/plugin"
+    PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/sessions.mjs
+    PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/approvals.mjs
+
+# Like `sessions`, and test three hosts behind nginx while all programs are killed, paused and restarted (needs redis-server and nginx)
+cluster calls="2000" *seed: sessions
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
     plugins="$target/plugins/wasm32-wasip2/plugin"
     PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/run.mjs {{calls}} {{seed}}
 

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { TYPES, messages } from "../proxies/http.mjs";
 import { pause, request } from "./programs.mjs";
+import { Stream } from "./streams.mjs";
 
 let id = 0;
 /** The number of requests of all clients. */
-export const counted = { calls: 0, tasks: 0 };
+export const counted = { calls: 0, tasks: 0, sessions: 0, resumed: 0 };
 
 /** A failure that a client has to expect: of a connection, of nginx, or an error of the host. */
 export class Failure extends Error {}
@@ -51,7 +52,7 @@ export class Modern {
 		const clientCapabilities = { elicitation: {}, extensions: { "io.modelcontextprotocol/tasks": {} } };
 		const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": clientCapabilities };
 		const body = { jsonrpc: "2.0", id: ++id, method, params: { _meta, ...params } };
-		const headers = { ...TYPES, "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name };
+		const headers = { ...TYPES, "mcp-protocol-version": "2026-07-28", "mcp-method": method, ...(name && { "mcp-name": name }) };
 		return last(await sent(this.port, headers, body));
 	}
 
@@ -128,7 +129,7 @@ export class Modern {
 	}
 }
 
-/** A client of MCP 2025-11-25, which opens another session when its own is gone. */
+/** A client of MCP 2025-11-25. Its only session is never lost, and each of its requests goes to any host. */
 export class Legacy {
 	constructor(port) {
 		this.port = port;
@@ -136,24 +137,95 @@ export class Legacy {
 
 	async open() {
 		const clientInfo = { name: "cluster", version: "1" };
-		const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+		const params = { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo };
 		const opened = await sent(this.port, TYPES, { jsonrpc: "2.0", id: ++id, method: "initialize", params });
 		last(opened);
-		this.session = { "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25" };
-		await sent(this.port, { ...TYPES, ...this.session }, { jsonrpc: "2.0", method: "notifications/initialized" });
+		const session = { ...TYPES, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25" };
+		await sent(this.port, session, { jsonrpc: "2.0", method: "notifications/initialized" });
+		this.session = session;
+		counted.sessions += 1;
 	}
 
+	async stream(method, more, body) {
+		const stream = new Stream(this.port, method, { ...this.session, ...more }, body && JSON.stringify(body));
+		await stream.opened.catch((error) => {
+			throw new Failure(error.message);
+		});
+		assert.notEqual(stream.status, 404, "a session is lost");
+		if (stream.status !== 200) {
+			stream.close();
+			throw new Failure(`status ${stream.status}`);
+		}
+		return stream;
+	}
+
+	/** Answers a question. Sending it twice is the same as sending it once. */
+	async answer({ id: question }) {
+		const content = { username: "ada", email: "ada@example.org" };
+		for (let attempt = 0; ; attempt++) {
+			try {
+				const { status } = await sent(this.port, this.session, { jsonrpc: "2.0", id: question, result: { action: "accept", content } });
+				assert.notEqual(status, 404, "a session is lost");
+				if (status === 202) {
+					return;
+				}
+			} catch (failure) {
+				if (!(failure instanceof Failure)) {
+					throw failure;
+				}
+			}
+			if (attempt === 40) {
+				throw new Failure("an answer to a question cannot be sent");
+			}
+			await pause(250);
+		}
+	}
+
+	/** Calls a tool. If the connection breaks, the rest of the answer is fetched at any host. */
 	async tool(name, args) {
 		counted.calls += 1;
-		try {
-			if (!this.session) {
-				await this.open();
-			}
-			const headers = { ...TYPES, ...this.session };
-			return textOf(last(await sent(this.port, headers, { jsonrpc: "2.0", id: ++id, method: "tools/call", params: { name, arguments: args } })));
-		} catch (failure) {
-			this.session = undefined;
-			throw failure;
+		if (!this.session) {
+			await this.open();
 		}
+		const request = { jsonrpc: "2.0", id: ++id, method: "tools/call", params: { name, arguments: args } };
+		let stream = await this.stream("POST", {}, request);
+		let [after, asked] = [undefined, false];
+		for (let attempt = 0; ; attempt++) {
+			for (;;) {
+				const next = await stream.wait((message) => (message.id === request.id && !message.method) || (!asked && message.method === "elicitation/create"), 30_000);
+				if (next?.method) {
+					asked = true;
+					await this.answer(next);
+					continue;
+				}
+				if (next) {
+					stream.close();
+					if (next.error) {
+						throw new Failure(`error ${next.error.code}: ${next.error.message}`);
+					}
+					counted.resumed += attempt > 0 ? 1 : 0;
+					return textOf(next.result);
+				}
+				break;
+			}
+			after = stream.lastId ?? after;
+			stream.close();
+			if (after === undefined || attempt === 40) {
+				throw new Failure("no answer, and no event to resume after");
+			}
+			await pause(250);
+			const resumed = await this.stream("GET", { "last-event-id": after }).catch((failure) => {
+				if (!(failure instanceof Failure)) {
+					throw failure;
+				}
+			});
+			stream = resumed ?? stream;
+		}
+	}
+
+	/** Calls a tool that asks a question, whose answer goes to whichever host is next. */
+	async asked() {
+		const text = await this.tool("test_elicitation", { message: "Who are you?" });
+		assert.match(text, /ada/);
 	}
 }

@@ -17,9 +17,12 @@ const ANSWER_TIME = 30_000;
 const folder = await mkdtemp(path.join(os.tmpdir(), "portcullis-cluster-"));
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-for (const program of ["nginx", REDIS_SERVER, "redis-cli"]) {
-	const found = spawnSync(program, ["-v"]);
-	assert.ok(!found.error, `${program} cannot be started: install the Debian packages nginx-light and redis-server`);
+/** Fails if a program is missing. */
+function need(...names) {
+	for (const program of names) {
+		const found = spawnSync(program, ["-v"]);
+		assert.ok(!found.error, `${program} cannot be started: install the Debian packages nginx-light and redis-server`);
+	}
 }
 
 /** A program that can be killed, paused and started again. */
@@ -61,8 +64,8 @@ export async function until(what, holds) {
 	}
 }
 
-/** A host with a home of its own. */
-export async function makeHost(number, keys, redis) {
+/** A host with a home of its own. `config`: more configuration; `before`: what is done in the home before the host starts. */
+export async function makeHost(number, keys, redis, { config: more = "", before = async () => {} } = {}) {
 	const home = path.join(folder, `host-${number}`);
 	const [config, plugins] = [".config/portcullis", ".local/share/portcullis/plugins"].map((one) => path.join(home, one));
 	await mkdir(config, { recursive: true });
@@ -75,7 +78,7 @@ bundled = false
 [http]
 listen = "127.0.0.1:${port}"
 allowed-hosts = ["${HOST}"]
-token-file = "${keys.token}"
+${keys.token ? `token-file = "${keys.token}"` : ""}
 state-key-file = "${keys.states}"
 requests-per-second = 100_000
 [cluster]
@@ -84,8 +87,9 @@ state = "redis://127.0.0.1:${redis}/1"
 features = ["elicitation", "sampling", "roots"]
 [plugins.keeper.grants.store]
 bytes = 1_000_000
-`;
+${more}`;
 	await writeFile(path.join(config, "portcullis.toml"), text);
+	await before(home);
 	const host = new Program(`host ${number}`, PORTCULLIS, ["serve", "--http"], { HOME: home, RUST_LOG: "warn" });
 	host.port = port;
 	host.isReady = async () => (await request(port, "GET", "/readyz")).status === 200;
@@ -95,8 +99,9 @@ bytes = 1_000_000
 	return host;
 }
 
-/** nginx, which sends each request of a client of 2026-07-28 to the next host, and those of older clients to one host. */
+/** nginx, which sends each request to the next host. */
 export async function makeNginx(hosts) {
+	need("nginx");
 	const port = await freePort();
 	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((one) => `${one}_temp_path ${folder}/${one};`).join("\n");
 	const servers = hosts.map((host) => `server 127.0.0.1:${host.port} max_fails=1 fail_timeout=1s;`).join("\n");
@@ -109,12 +114,10 @@ http {
 access_log off;
 ${temporary}
 upstream hosts { ${servers} keepalive 16; }
-upstream hosts_of_sessions { ip_hash; ${servers} keepalive 16; }
-map $http_mcp_protocol_version $hosts { 2026-07-28 hosts; default hosts_of_sessions; }
 server {
 listen 127.0.0.1:${port};
 location / {
-proxy_pass http://$hosts;
+proxy_pass http://hosts;
 proxy_http_version 1.1;
 proxy_set_header Connection "";
 proxy_set_header Host $host;
@@ -139,6 +142,7 @@ proxy_read_timeout 60s;
 
 /** A Redis server that loses nothing that it acknowledged. */
 export async function makeRedis() {
+	need(REDIS_SERVER, "redis-cli");
 	const port = await freePort();
 	const data = path.join(folder, "redis");
 	await mkdir(data);

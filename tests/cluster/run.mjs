@@ -27,7 +27,7 @@ function random() {
 }
 
 /** What clients were told, and what they do not know. */
-const told = { increments: 0, unknown: 0, set: new Map(), answered: 0, completed: 0, failures: new Map() };
+const told = { increments: 0, unknown: 0, set: new Map(), answered: 0, answeredInSessions: 0, completed: 0, failures: new Map() };
 
 function noteFailure(failure) {
 	if (!(failure instanceof Failure)) {
@@ -77,7 +77,8 @@ async function work(client, worker) {
 			} else if (choice < 0.7) {
 				await keep(client, worker);
 			} else if (client instanceof Legacy) {
-				await client.tool("test_simple_text", {});
+				await client.asked();
+				told.answeredInSessions += 1;
 			} else if (choice < 0.9) {
 				await client.asked();
 				told.answered += 1;
@@ -144,7 +145,7 @@ async function measure(redis, client, what, count, call) {
 	const took = (Date.now() - began) / count;
 	monitor.kill();
 	// What scripts do inside of the server is no operation of a host, and what hosts ask each second is for no call.
-	const lines = text.split("\n").filter((line) => line.includes(" [1 ") && !line.includes(" [1 lua]") && !/"(PING|INFO|CONFIG|SCRIPT|CLIENT|SELECT)"/.test(line));
+	const lines = text.split("\n").filter((line) => line.includes(" [1 ") && !line.includes(" [1 lua]") && !/"(PING|INFO|CONFIG|SCRIPT|CLIENT|SELECT|XREAD|XTRIM)"|"portcullis:host:[0-9a-f]*" "1" "PX"/.test(line));
 	return { what, "ms per call": took.toFixed(1), "operations per call": (lines.length / count).toFixed(2) };
 }
 
@@ -163,17 +164,20 @@ try {
 		hosts.push(await makeHost(number, keys, redis.port));
 	}
 	const nginx = await makeNginx(hosts);
-	const client = new Modern(nginx.port);
+	const [client, legacy] = [new Modern(nginx.port), new Legacy(nginx.port)];
+	await legacy.tool("test_simple_text", {});
 	console.table([
 		await measure(redis, client, "write of the store", 60, () => client.tool("keep", { steps: [{ do: "set", key: "m", value: "1" }] })),
 		await measure(redis, client, "read of the store", 60, () => client.tool("keep", { steps: [{ do: "get", key: "m" }] })),
 		await measure(redis, client, "a question and its answer", 60, () => client.asked()),
-		await measure(redis, client, "a task with a question", 30, () => client.task())
+		await measure(redis, client, "a task with a question", 30, () => client.task()),
+		await measure(redis, legacy, "a call in a session", 60, () => legacy.tool("test_simple_text", {})),
+		await measure(redis, legacy, "a question in a session", 30, () => legacy.asked())
 	]);
-	Object.assign(counted, { calls: 0, tasks: 0 });
+	Object.assign(counted, { calls: 0, tasks: 0, sessions: 0, resumed: 0 });
 	console.log(`${CALLS} calls, seed ${SEED}`);
 	const began = Date.now();
-	const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker < 2 ? new Legacy(nginx.port) : new Modern(nginx.port), worker));
+	const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker < 4 ? new Legacy(nginx.port) : new Modern(nginx.port), worker));
 	const [counts] = await Promise.all([disturb(hosts, redis, nginx), ...workers]);
 	const seconds = ((Date.now() - began) / 1000).toFixed(0);
 	console.log(`${counted.calls} calls in ${seconds} s; disturbances: ${JSON.stringify(counts)}`);
@@ -195,6 +199,8 @@ try {
 	assert.ok(told.answered > 0 && told.increments > 0, "calls succeeded");
 	console.log(`ok: ${told.completed} of ${counted.tasks} tasks were completed, and clients were told the end of the others`);
 	console.log(`ok: ${told.answered} questions were answered at any host`);
+	assert.ok(told.answeredInSessions > 0, "questions in sessions were answered");
+	console.log(`ok: ${counted.sessions} sessions lasted, with ${told.answeredInSessions} questions and ${counted.resumed} answers that were fetched at another connection`);
 } finally {
 	await end();
 }

@@ -9,7 +9,12 @@ use std::time::Duration;
 
 use portcullis_sanitize::error_chain;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, IntoConnectionInfo, RedisResult};
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, FromRedisValue, IntoConnectionInfo, RedisResult,
+    TlsCertificates,
+};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
@@ -36,13 +41,16 @@ const REPEAT_PAUSE: Duration = Duration::from_millis(50);
 /// Interval at which the server is asked whether it is there.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The user and the password for the server.
+/// The user and the password for the server, and whose certificates of the server count.
 #[derive(Default)]
 pub struct Credentials {
     /// The user. `None`: the server's default user.
     pub user: Option<String>,
     /// The password. `None`: the server needs none.
     pub password: Option<String>,
+    /// The certificates, in PEM format, of the authorities that may have signed the server's certificate. `None`: those
+    /// that this system trusts.
+    pub authorities: Option<Vec<u8>>,
 }
 
 /// A connection to the server, with a thread of its own: it outlives the runtimes of its users.
@@ -74,7 +82,16 @@ impl Connection {
         if let Some(password) = credentials.password {
             settings = settings.set_password(password);
         }
-        let client = Client::open(info.set_redis_settings(settings)).map_err(refused)?;
+        let info = info.set_redis_settings(settings);
+        let client = match credentials.authorities {
+            None => Client::open(info),
+            Some(pem) => {
+                check_certificates(&pem)?;
+                let root_cert = Some(pem);
+                Client::build_with_tls(info, TlsCertificates { client_tls: None, root_cert })
+            }
+        };
+        let client = client.map_err(refused)?;
         Ok(Self {
             client,
             address: shown,
@@ -94,13 +111,29 @@ impl Connection {
     where
         T: FromRedisValue + Send + 'static,
     {
+        self.run_again(move |mut connection| {
+            let command = command.clone();
+            async move { command.query_async::<T>(&mut connection).await }
+        })
+        .await
+    }
+
+    /// Runs an operation that may take effect twice. If the connection is lost, runs it again on a new one.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError`].
+    pub(crate) async fn run_again<T, F>(
+        self: &Arc<Self>,
+        work: impl Fn(MultiplexedConnection) -> F + Send + Sync + 'static,
+    ) -> Result<T, StateError>
+    where
+        T: Send + 'static,
+        F: Future<Output = RedisResult<T>> + Send,
+    {
         self.spawned(|this, until| async move {
             loop {
-                let sent = |mut connection| {
-                    let command = command.clone();
-                    async move { command.query_async::<T>(&mut connection).await }
-                };
-                match this.run_until(until, sent).await {
+                match this.run_until(until, &work).await {
                     Err(StateError::Away { cause: Some(_), .. }) if Instant::now() < until => {
                         tokio::time::sleep(REPEAT_PAUSE).await;
                     }
@@ -193,6 +226,18 @@ impl Connection {
         }
     }
 
+    /// Opens one more connection, for a command that waits in the server. Call it on the runtime of this connection.
+    ///
+    /// # Errors
+    ///
+    /// The server cannot be reached, or refuses.
+    pub(crate) async fn open_another(&self) -> RedisResult<MultiplexedConnection> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT_TIME))
+            .set_response_timeout(Some(OPERATION_TIME));
+        self.client.get_multiplexed_async_connection_with_config(&config).await
+    }
+
     /// The runtime of the connection.
     fn runtime(&self) -> Result<&Runtime, StateError> {
         let made = self.runtime.get_or_init(|| {
@@ -228,6 +273,17 @@ impl Connection {
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
+}
+
+/// Checks that a file in PEM format has certificates. The client would take a file without any.
+fn check_certificates(pem: &[u8]) -> Result<(), StateError> {
+    let mut found = CertificateDer::pem_slice_iter(pem).peekable();
+    if found.peek().is_none() {
+        return Err(StateError::Authorities { cause: None });
+    }
+    found
+        .try_for_each(|one| one.map(drop))
+        .map_err(|cause| StateError::Authorities { cause: Some(cause) })
 }
 
 impl Drop for Connection {

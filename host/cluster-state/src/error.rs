@@ -1,5 +1,9 @@
 //! Why the cluster's state cannot be used: wrong settings, a server that is away or refuses, or a value of somebody else.
 
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
 /// An address of the cluster's state that cannot be used. The text contains nothing of the address, which may hold a
@@ -53,6 +57,28 @@ pub enum StateError {
         #[source]
         cause: RedisError,
     },
+    /// The certificate of the server is not accepted.
+    #[error(
+        "the server of the cluster's state at {address} has a certificate that is not accepted: name the certificate of \
+         its authority as `ca-file` under [cluster], and check that the certificate is for this host name and has not \
+         expired"
+    )]
+    Certificate {
+        /// The host and the port of the server.
+        address: String,
+        /// Why the certificate is not accepted.
+        #[source]
+        cause: RedisError,
+    },
+    /// The certificates of the authorities cannot be used.
+    #[error(
+        "the `ca-file` under [cluster] is no file with certificates in PEM format: write the path of such a file there"
+    )]
+    Authorities {
+        /// What is wrong. `None`: there is no certificate.
+        #[source]
+        cause: Option<rustls::pki_types::pem::Error>,
+    },
     /// A value was not sealed with one of the keys of this host, or was changed since.
     #[error(
         "the cluster's state holds {what} that was not sealed with a key of `state-key-file`: all hosts need the same \
@@ -71,7 +97,9 @@ impl StateError {
     /// The error for a failed command.
     pub(crate) fn of(address: &str, cause: RedisError) -> Self {
         let address = address.to_owned();
-        if is_away(&cause) {
+        if is_about_certificate(&cause) {
+            Self::Certificate { address, cause }
+        } else if is_away(&cause) {
             Self::Away { address, cause: Some(cause) }
         } else {
             Self::Refused { address, cause }
@@ -96,4 +124,14 @@ pub(crate) fn is_away(error: &RedisError) -> bool {
                     | ServerErrorKind::TryAgain
             )
     )
+}
+
+/// Whether an error means that the certificate of the server is not accepted.
+fn is_about_certificate(error: &RedisError) -> bool {
+    // The client has the error of the connection in an `Arc`.
+    let shared =
+        error.source().and_then(|source| source.downcast_ref::<Arc<dyn Error + Send + Sync>>());
+    let of_connection = shared.and_then(|shared| shared.downcast_ref::<io::Error>());
+    let of_tls = of_connection.and_then(|error| error.get_ref()?.downcast_ref::<rustls::Error>());
+    matches!(of_tls, Some(rustls::Error::InvalidCertificate(_)))
 }

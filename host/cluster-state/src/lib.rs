@@ -3,8 +3,9 @@
 //! All values are sealed with a key of the hosts ([`Key`]), so the server can neither read nor forge them. The server
 //! can still delete values, and put back older ones. Names are readable: they are names of plugins and digests.
 //!
-//! Four kinds of state are kept: [`ClusterRecords`] with versions and a limit of their size, values that expire
-//! ([`ClusterState::put`]), rates ([`ClusterState::take_rate`]), and the states of work ([`ClusterState::report`]).
+//! Six kinds of state are kept: [`ClusterRecords`] with versions and a limit of their size, values that expire
+//! ([`ClusterState::put`]), rates ([`ClusterState::take_rate`]), the states of work ([`ClusterState::report`]), sessions
+//! of clients with their events ([`ClusterState::begin_session`]), and messages to hosts ([`Inbox`]).
 //!
 //! Nothing is connected before the first operation. An operation fails after four seconds if the server is away
 //! ([`StateError::Away`]).
@@ -12,21 +13,31 @@
 mod address;
 mod connection;
 mod error;
+mod inbox;
 mod rates;
 mod records;
 mod remarks;
 mod seal;
+mod session_events;
+mod sessions;
 mod values;
 mod work;
 
+use std::fmt;
 use std::sync::Arc;
 
 pub use address::Address;
 pub use connection::Credentials;
 pub use error::{InvalidAddress, StateError};
+pub use inbox::{HostId, Inbox, Received};
 pub use records::{ClusterRecord, ClusterRecords, PreparedRecord, RecordError};
 pub use seal::Key;
+pub use session_events::{EventLog, EventReader, Found, NewEvent};
+pub use sessions::{Look, SessionState, Subscribed, Subscription};
 pub use work::{HEARTBEAT_INTERVAL, Report, Reported, WorkState};
+
+use redis::aio::MultiplexedConnection;
+use redis::{FromRedisValue, Script, ScriptInvocation};
 
 use connection::Connection;
 use seal::Seal;
@@ -44,6 +55,12 @@ pub struct ClusterState(Arc<Inner>);
 struct Inner {
     connection: Arc<Connection>,
     seal: Seal,
+}
+
+impl fmt::Debug for ClusterState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ClusterState").field(&self.0.connection.address()).finish()
+    }
 }
 
 impl ClusterState {
@@ -79,4 +96,56 @@ impl ClusterState {
     pub fn is_reached(&self) -> bool {
         !self.0.connection.is_away()
     }
+
+    /// Fails if the server is known to be away, so that nobody waits for it.
+    fn require_reached(&self) -> Result<(), StateError> {
+        let address = || self.0.connection.address().to_owned();
+        let away = || StateError::Away { address: address(), cause: None };
+        self.is_reached().then_some(()).ok_or_else(away)
+    }
+
+    /// Runs a script that may take effect twice.
+    async fn invoke<T: FromRedisValue + Send + 'static>(
+        &self,
+        script: &'static Script,
+        keys: Vec<String>,
+        args: Vec<Vec<u8>>,
+    ) -> Result<T, StateError> {
+        let call = Arc::new(prepared(script, keys, args));
+        let work = move |mut connection: MultiplexedConnection| {
+            let call = call.clone();
+            async move { call.invoke_async::<T>(&mut connection).await }
+        };
+        self.0.connection.run_again(work).await
+    }
+
+    /// Runs a script, once.
+    async fn invoke_once<T: FromRedisValue + Send + 'static>(
+        &self,
+        script: &'static Script,
+        keys: Vec<String>,
+        args: Vec<Vec<u8>>,
+    ) -> Result<T, StateError> {
+        let call = prepared(script, keys, args);
+        let work = move |mut connection: MultiplexedConnection| async move {
+            call.invoke_async::<T>(&mut connection).await
+        };
+        self.0.connection.run(work).await
+    }
+}
+
+/// A script with its keys and arguments.
+fn prepared(
+    script: &'static Script,
+    keys: Vec<String>,
+    args: Vec<Vec<u8>>,
+) -> ScriptInvocation<'static> {
+    let mut call = script.prepare_invoke();
+    for key in keys {
+        call.key(key);
+    }
+    for arg in args {
+        call.arg(arg);
+    }
+    call
 }

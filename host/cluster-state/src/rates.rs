@@ -44,9 +44,7 @@ impl ClusterState {
         static SCRIPT: OnceLock<Script> = OnceLock::new();
         let away =
             || StateError::Away { address: self.0.connection.address().to_owned(), cause: None };
-        if !self.is_reached() {
-            return Err(away());
-        }
+        self.require_reached()?;
         let key = key_of("rate", client);
         let take = move |mut connection: MultiplexedConnection| async move {
             let script = SCRIPT.get_or_init(|| Script::new(TAKE));

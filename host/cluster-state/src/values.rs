@@ -20,7 +20,7 @@ impl ClusterState {
     ) -> Result<(), StateError> {
         let sealed = self.0.seal.seal(&[kind.as_bytes(), name.as_bytes()], value)?;
         let key = key_of(kind, name);
-        let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+        let milliseconds = milliseconds(time);
         let mut set = redis::cmd("SET");
         set.arg(key).arg(sealed).arg("PX").arg(milliseconds);
         self.0.connection.repeat(set).await
@@ -43,4 +43,14 @@ impl ClusterState {
 /// The server's key of a value.
 pub(crate) fn key_of(kind: &str, name: &str) -> String {
     format!("{PREFIX}:{kind}:{name}")
+}
+
+/// A time for the server. At least a millisecond: without a time, a value would be kept for ever.
+pub(crate) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, 1 << 40)
+}
+
+/// A number as an argument of a script.
+pub(crate) fn number(number: u64) -> Vec<u8> {
+    number.to_string().into_bytes()
 }

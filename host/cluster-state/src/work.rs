@@ -12,7 +12,7 @@ use redis::aio::MultiplexedConnection;
 
 use crate::ClusterState;
 use crate::error::StateError;
-use crate::values::key_of;
+use crate::values::{key_of, milliseconds};
 
 /// The kind of the states.
 const KIND: &str = "task";
@@ -183,8 +183,4 @@ impl ClusterState {
         };
         Ok(self.0.connection.run(send).await? == 1)
     }
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, 1 << 40)
 }

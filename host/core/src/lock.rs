@@ -14,9 +14,11 @@ use serde_json::{Value, json};
 
 mod approval;
 mod provenance;
+mod shared;
 
 pub use approval::{Approval, ApprovalKey, FIRST_USE, NewApproval};
 pub use provenance::Provenance;
+pub use shared::{Exchanged, SharedApproval, SharedApprovals};
 
 /// The content of the lock file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -306,12 +308,8 @@ impl LockFile {
         description: &Value,
         audit: &Audit,
     ) {
-        let NewApproval { approval: Approval { digest, user, reason, .. }, before } = new;
-        let (source, before) = (approval_key.name(), before.as_deref());
-        let record = portcullis_audit::Approval { source, digest, before, user, reason };
-        if let Err(error) = audit.record_approval(&record) {
-            tracing::error!("the approval of `{source}` cannot be recorded in the audit: {error}");
-        }
+        record(approval_key, new, audit);
+        let (source, digest) = (approval_key.name(), &new.approval.digest);
         let kept = json!({ "digest": digest, "description": description }).to_string();
         let key = approval_key.to_string();
         let written = self.descriptions().write(&key, kept.as_bytes(), None, None, |_| true);
@@ -393,6 +391,16 @@ impl LockFile {
         let mut lock_path = self.path.clone().into_os_string();
         lock_path.push(".held");
         lock(lock_path.as_ref())
+    }
+}
+
+/// Records an approval in the audit. A failure is logged, and the approval is in force all the same.
+fn record(approval_key: ApprovalKey<'_>, new: &NewApproval, audit: &Audit) {
+    let NewApproval { approval: Approval { digest, user, reason, .. }, before } = new;
+    let (source, before) = (approval_key.name(), before.as_deref());
+    let record = portcullis_audit::Approval { source, digest, before, user, reason };
+    if let Err(error) = audit.record_approval(&record) {
+        tracing::error!("the approval of `{source}` cannot be recorded in the audit: {error}");
     }
 }
 

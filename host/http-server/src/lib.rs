@@ -2,7 +2,8 @@
 //!
 //! [`serve`] serves an rmcp [`ServerHandler`] with streamable HTTP at `/mcp`, and with the transport of 2024-11-05 at
 //! `/sse` and `/messages`. The server offers TLS, a bearer token or OAuth access tokens, and limits of size, time and
-//! number for everything that clients send. It makes no outgoing connections, and reads only the files of [`Tls`].
+//! number for everything that clients send. It makes no outgoing connections but those of [`Settings::cluster`], and reads
+//! only the files of [`Tls`].
 //!
 //! A handler finds its caller as [`Principal`] in the extensions of the request's [`http::request::Parts`]. The handler
 //! gets no credentials.
@@ -13,6 +14,7 @@ mod caller;
 mod client_address;
 mod cluster_rates;
 mod connections;
+mod host_ids;
 mod issuer;
 mod issuer_keys;
 mod jwt;
@@ -28,9 +30,12 @@ mod request_body;
 mod responses;
 mod router;
 mod session_limit;
+mod session_share;
 mod sessions;
 mod settings;
 mod settings_error;
+mod shared_events;
+mod shared_sessions;
 mod signatures;
 mod timeouts;
 mod tls;
@@ -48,6 +53,7 @@ pub use cluster_rates::ClusterRates;
 pub use issuer::{Fetch, FetchError, HttpsUrlError, Issuer};
 pub use oauth::Oauth;
 pub use principal::{Principal, ProfileName};
+pub use session_share::SessionShare;
 pub use settings::{Page, Readiness, Settings};
 pub use settings_error::InvalidSettings;
 pub use tls::{Tls, TlsError};

@@ -15,6 +15,7 @@ use rmcp::transport::streamable_http_server::session::{EventStream, ServerSseMes
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::shared_events::ResponseLog;
 use crate::timeouts::SEND_TIMEOUT;
 
 /// Maximum number of events in the buffer of one stream, for a client that resumes the stream or reads slowly.
@@ -55,23 +56,27 @@ impl Streams {
         })
     }
 
-    /// Begins the stream of a request, with the `events` from rmcp.
+    /// Begins the stream of a request, with the `events` from rmcp. `log`: where other hosts find the events. It also has
+    /// the stream's name; without it, the name is a number.
     pub(crate) fn begin(
         self: &Arc<Self>,
         events: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
+        log: Option<ResponseLog>,
     ) -> EventStream {
         let buffer = {
             let mut logs = self.logs.lock();
             let number = logs.next;
             logs.next += 1;
-            let buffer = EventBuffer::new(Some(number), 0, self.max_bytes);
+            let name =
+                log.as_ref().map_or_else(|| number.to_string(), |log| log.stream().to_owned());
+            let buffer = EventBuffer::new(Some(name), 0, self.max_bytes);
             logs.open.insert(number, buffer.clone());
             buffer
         };
         let reader = buffer.read(None);
         let this = self.clone();
         tokio::spawn(async move {
-            buffer.write(events).await;
+            buffer.write(events, log).await;
             this.drop_ended();
         });
         reader
@@ -89,7 +94,7 @@ impl Streams {
         events: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
     ) {
         let buffer = self.common.clone();
-        tokio::spawn(async move { buffer.write(events).await });
+        tokio::spawn(async move { buffer.write(events, None).await });
     }
 
     /// Reads the standalone stream: the events that no reader has read, and all later ones.
@@ -101,12 +106,17 @@ impl Streams {
     pub(crate) fn resume(&self, after: &str) -> Option<EventStream> {
         let (number, buffer) = match after.split_once('/') {
             None => (after, self.common.clone()),
-            Some((number, stream)) => {
-                (number, self.logs.lock().open.get(&stream.parse().ok()?)?.clone())
-            }
+            Some((number, stream)) => (number, self.named(stream)?),
         };
         let next = number.parse::<u64>().ok()?.checked_add(1)?;
         Some(buffer.read(Some(next)))
+    }
+
+    /// The buffer of the stream with this name.
+    fn named(&self, name: &str) -> Option<Arc<EventBuffer>> {
+        let logs = self.logs.lock();
+        let mut open = logs.open.values();
+        open.find(|buffer| buffer.name.as_deref() == Some(name)).cloned()
     }
 
     /// Keeps the newest ended streams within the limits of number, age and size, and removes the other ended streams. A
@@ -144,8 +154,8 @@ impl Streams {
 
 /// The buffer of one stream.
 struct EventBuffer {
-    /// The number of the stream. `None`: the standalone stream.
-    number: Option<u64>,
+    /// The name of the stream. `None`: the standalone stream.
+    name: Option<String>,
     state: watch::Sender<State>,
 }
 
@@ -178,7 +188,7 @@ enum ReaderStep {
 }
 
 impl EventBuffer {
-    fn new(number: Option<u64>, first: u64, max_bytes: usize) -> Arc<Self> {
+    fn new(name: Option<String>, first: u64, max_bytes: usize) -> Arc<Self> {
         let state = State {
             events: VecDeque::new(),
             first,
@@ -190,14 +200,28 @@ impl EventBuffer {
             bytes: 0,
             max_bytes,
         };
-        Arc::new(Self { number, state: watch::Sender::new(state) })
+        Arc::new(Self { name, state: watch::Sender::new(state) })
     }
 
-    async fn write(&self, mut events: impl Stream<Item = ServerSseMessage> + Unpin) {
+    /// Writes events to this buffer and then to the `log`, so that a client does not wait for the log.
+    async fn write(
+        &self,
+        mut events: impl Stream<Item = ServerSseMessage> + Unpin,
+        mut log: Option<ResponseLog>,
+    ) {
+        let mut number = 0;
         while let Some(event) = events.next().await {
+            let message = log.as_ref().and(event.message.clone());
             self.push(event).await;
+            if let (Some(log), Some(message)) = (&mut log, message) {
+                log.append(number, &message).await;
+            }
+            number += 1;
         }
         self.state.send_modify(|state| state.ended = Some(Instant::now()));
+        if let Some(log) = log {
+            log.end(number).await;
+        }
     }
 
     /// Adds an event. Waits for slow readers if the buffer is full. After [`SEND_TIMEOUT`], their connections end.
@@ -219,7 +243,7 @@ impl EventBuffer {
                 }
                 state.drop_oldest(surplus);
                 event.take().is_some_and(|event| {
-                    state.append(self.number, event, size);
+                    state.append(self.name.as_deref(), event, size);
                     true
                 })
             });
@@ -273,7 +297,7 @@ impl State {
     }
 
     /// Adds an event with its id: `NUMBER/STREAM`, or `NUMBER` in the standalone stream.
-    fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage, size: usize) {
+    fn append(&mut self, stream: Option<&str>, mut event: ServerSseMessage, size: usize) {
         let number = self.first + self.events.len() as u64;
         event.event_id = Some(match stream {
             Some(stream) => format!("{number}/{stream}"),

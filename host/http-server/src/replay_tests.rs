@@ -29,7 +29,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 async fn a_response_that_was_missed_is_read_by_resuming() {
     let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
-    let mut first = Box::pin(streams.begin(written));
+    let mut first = Box::pin(streams.begin(written, None));
     sender.send(event("a")).unwrap();
     assert_eq!(text(&first.next().await.unwrap()), "a");
     // The connection breaks, and the response comes while there is no reader.
@@ -50,7 +50,7 @@ async fn a_response_that_was_missed_is_read_by_resuming() {
 async fn only_the_newest_reader_gets_events() {
     let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
-    let mut older = Box::pin(streams.begin(written));
+    let mut older = Box::pin(streams.begin(written, None));
     sender.send(event("a")).unwrap();
     older.next().await.unwrap();
     let mut newest = Box::pin(streams.resume("0/0").unwrap());
@@ -93,7 +93,7 @@ async fn the_common_stream_begins_with_the_unread_events() {
 async fn the_stream_of_a_slow_reader_ends_and_the_newest_events_are_kept() {
     let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
-    let mut slow = Box::pin(streams.begin(written));
+    let mut slow = Box::pin(streams.begin(written, None));
     for number in 0..=MAX_EVENTS {
         sender.send(event(&number.to_string())).unwrap();
     }
@@ -114,7 +114,7 @@ async fn ended_streams_are_dropped_when_they_are_too_many_or_too_large_or_too_ol
         let (sender, written) = futures_channel();
         sender.send(event(text)).unwrap();
         drop(sender);
-        read_all(streams.begin(written)).await;
+        read_all(streams.begin(written, None)).await;
         // The task that writes the buffer drops ended streams only after the last event was read.
         tokio::task::yield_now().await;
         streams.drop_ended();
@@ -142,7 +142,7 @@ async fn ended_streams_are_dropped_when_they_are_too_many_or_too_large_or_too_ol
 async fn the_response_is_kept_longer_than_earlier_events() {
     let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
-    drop(streams.begin(written));
+    drop(streams.begin(written, None));
     for _ in 0..10 {
         sender.send(event(&"x".repeat(BYTES / 4))).unwrap();
     }

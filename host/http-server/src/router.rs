@@ -32,9 +32,10 @@ use crate::responses::{
     HttpResponse, bytes_response, ignore_malformed, method_not_allowed, text_response,
 };
 use crate::session_limit::{SessionLimits, SessionSlot};
-use crate::sessions::{SessionPermit, Sessions};
+use crate::sessions::{NotAdmitted, Restored, SessionPermit, Sessions};
 use crate::settings::{Page, Readiness, Settings};
 use crate::settings_error::InvalidSettings;
+use crate::shared_sessions::{self, Opening, SharedSessions};
 use crate::{HEALTH_PATH, MESSAGES_PATH, PATH, READINESS_PATH, SSE_PATH, body, signatures};
 
 /// The header of streamable HTTP with the id of a session.
@@ -105,14 +106,25 @@ impl<S: ServerHandler> Router<S> {
         }
         let factory: Arc<dyn Fn() -> S + Send + Sync> = Arc::new(factory);
         let replay = settings.replay_bytes.get() as usize;
-        let sessions = Arc::new(Sessions::new(settings.session_idle, replay));
+        let shared = settings.cluster.filter(|_| settings.streamable);
+        let share = |state| {
+            let (kept, raw) = (settings.session_idle, settings.raw.clone());
+            SharedSessions::new(state, kept, raw, replay as u64)
+        };
+        let shared = shared.map(share).transpose().map_err(InvalidSettings::Cluster)?;
+        let sessions = Arc::new(Sessions::new(settings.session_idle, replay, shared.clone()));
         // rmcp's check of hosts is switched off, because this router checks hosts and origins in the same way for all
         // paths.
-        let config = StreamableHttpServerConfig::default()
+        let mut config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_json_response(true)
             .with_max_request_body_bytes(max_body)
             .with_cancellation_token(shutdown.child_token());
+        if let Some(shared) = shared {
+            config.session_store = Some(Arc::new(Restored));
+            let receiving = shared_sessions::receive(shared, Arc::downgrade(&sessions));
+            tokio::spawn(shutdown.clone().run_until_cancelled_owned(receiving));
+        }
         let make = factory.clone();
         let streamable = StreamableHttpService::new(move || Ok(make()), sessions.clone(), config);
         Ok(Self {
@@ -338,14 +350,12 @@ impl<S: ServerHandler> Router<S> {
         let (mut parts, body) = request_body::read(request, self.max_body).await?;
         remove_credentials(&mut parts.headers);
         let session = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
-        if session.is_some_and(|id| self.sessions.is_foreign(id, principal.as_ref())) {
-            // The same response as for a session that does not exist.
-            return Err(text_response(StatusCode::NOT_FOUND, "Not Found: Session not found"));
-        }
         let ends_session = parts.method == Method::DELETE;
-        if ends_session && session.is_some_and(|id| !self.sessions.is_open(id)) {
-            return Err(text_response(StatusCode::NOT_FOUND, "Not Found: Session not found"));
-        }
+        let restored = match session {
+            Some(id) => self.sessions.admit(id, principal.as_ref(), ends_session).await,
+            None => Ok(None),
+        };
+        let restored = restored.map_err(|error| not_admitted(&error))?;
         let is_json = request_body::is_json(&parts.headers);
         let posted = match parts.method {
             Method::POST => Some(Envelope::of(&body)?),
@@ -354,11 +364,16 @@ impl<S: ServerHandler> Router<S> {
         if posted.as_ref().is_some_and(Envelope::is_malformed_response) {
             return Ok(ignore_malformed());
         }
-        let opening = match &posted {
-            Some(envelope) if envelope.is_initialize() => {
-                Some(SessionPermit { place: place()?, principal: principal.clone() })
+        let begins = posted.as_ref().is_some_and(Envelope::is_initialize);
+        let opening = match (restored, begins) {
+            (Some(restored), _) => {
+                Some(self.permit(place()?, &principal, Some(restored), &mut parts))
             }
-            Some(_) | None => None,
+            (None, true) => {
+                let shared = self.sessions.opening().map_err(|error| not_admitted(&error))?;
+                Some(self.permit(place()?, &principal, shared, &mut parts))
+            }
+            (None, false) => None,
         };
         parts.extensions.extend(extension(principal));
         let copy = body.clone();
@@ -383,6 +398,21 @@ impl<S: ServerHandler> Router<S> {
         }
     }
 
+    /// The permission of a request to open a session. The handler finds what several hosts know of the session in the
+    /// extensions of the request.
+    fn permit(
+        &self,
+        place: SessionSlot,
+        principal: &Option<Principal>,
+        shared: Option<Opening>,
+        parts: &mut http::request::Parts,
+    ) -> SessionPermit {
+        if let Some(opening) = &shared {
+            parts.extensions.insert(opening.share.clone());
+        }
+        SessionPermit { place, principal: principal.clone(), shared }
+    }
+
     /// Takes a place for a session of this client.
     fn session_place(
         &self,
@@ -393,6 +423,23 @@ impl<S: ServerHandler> Router<S> {
             self.refusal_log.note(peer, why);
             text_response(StatusCode::SERVICE_UNAVAILABLE, why)
         })
+    }
+}
+
+/// The response to a request that may not use a session.
+fn not_admitted(error: &NotAdmitted) -> HttpResponse {
+    match error {
+        // A session of another caller has the same response as one that does not exist.
+        NotAdmitted::NoSession => {
+            text_response(StatusCode::NOT_FOUND, "Not Found: Session not found")
+        }
+        NotAdmitted::State(_) | NotAdmitted::Away => {
+            tracing::warn!("a session: {}", portcullis_sanitize::error_chain(error));
+            let text = "the state that the hosts share cannot be reached now: try again later";
+            let mut response = text_response(StatusCode::SERVICE_UNAVAILABLE, text);
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            response
+        }
     }
 }
 

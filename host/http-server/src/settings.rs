@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use portcullis_cluster_state::ClusterState;
 use portcullis_result_passthrough::PassthroughKey;
 use tokio_util::sync::CancellationToken;
 
@@ -41,6 +42,9 @@ pub struct Settings {
     /// Counts the requests of authenticated callers at several hosts together, in addition. `None`: each host has its own
     /// count.
     pub cluster_rates: Option<ClusterRates>,
+    /// Keeps sessions of streamable HTTP, so that several hosts can serve them. `None`: a session is served by the host at
+    /// which it began.
+    pub cluster: Option<ClusterState>,
     /// Maximum size of the body of a request, in bytes.
     pub body_bytes: NonZeroU32,
     /// Time without a message after which a session of streamable HTTP ends.
@@ -72,6 +76,7 @@ impl Settings {
             sessions_per_principal: None,
             requests_per_second: number(500),
             cluster_rates: None,
+            cluster: None,
             body_bytes: number(4 * 1024 * 1024),
             session_idle: Duration::from_secs(300),
             replay_bytes: number(4 * 1024 * 1024),

@@ -1,5 +1,7 @@
 //! Why the settings of the HTTP server cannot be used.
 
+use portcullis_cluster_state::StateError;
+
 use crate::issuer::HttpsUrlError;
 
 /// A setting that cannot be used, and why. The text is for the operator.
@@ -8,6 +10,9 @@ pub enum InvalidSettings {
     /// The path of a page is one that the server itself uses, or does not begin with `/`.
     #[error("a page cannot be at `{0}`")]
     PagePath(String),
+    /// The sessions of the cluster cannot be used.
+    #[error("the sessions that several hosts serve: {0}")]
+    Cluster(#[source] StateError),
     /// An allowed host is not a host.
     #[error("the allowed host `{0}` is not valid: write `host` or `host:port`")]
     AllowedHost(String),

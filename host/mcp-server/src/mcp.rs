@@ -23,9 +23,11 @@ mod selection;
 mod serve;
 mod session;
 mod shared;
+mod shared_subscriptions;
 mod state_keys;
 mod structured;
 mod tasks;
+mod watches;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -51,6 +53,7 @@ pub use state_keys::{StateKeyError, StateKeys, keys_in_file};
 use caller::Caller;
 use portcullis_core::definitions::listed_tool;
 use portcullis_core::sandbox::Feature;
+use portcullis_http_server::SessionShare;
 use session::Session;
 use shared::MAX_CALLS;
 
@@ -87,6 +90,12 @@ impl Server {
             let why = "this session is already initialized: open another one";
             return Err(ErrorData::invalid_request(why, None));
         }
+        if let Some(share) = shared_session(&cx) {
+            let _shared_before = self.session.share.set(share);
+        }
+        if self.session.share.get().is_some_and(|share| share.level().is_some()) {
+            self.shared.want_logs(&self.session);
+        }
         cx.peer.set_peer_info(request);
         // The client can be asked for its roots only after this answer.
         let projects = self.shared.projects_of_operator(&selection).await;
@@ -108,6 +117,12 @@ impl Server {
             None => too_many(format!("{MAX_CALLS} calls are running: try again later")),
         }
     }
+}
+
+/// The session as all hosts of a cluster know it, if there are several.
+fn shared_session(cx: &RequestContext<RoleServer>) -> Option<Arc<SessionShare>> {
+    let parts = cx.extensions.get::<http::request::Parts>()?;
+    parts.extensions.get::<Arc<SessionShare>>().cloned()
 }
 
 fn busy<T>(why: String) -> Result<T, ErrorData> {
@@ -302,8 +317,7 @@ impl ServerHandler for Server {
         params: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.session.subscriptions.lock().remove(&params.uri);
-        Ok(())
+        Box::pin(self.unsubscribe_from(&params.uri)).await
     }
 
     async fn get_task(
@@ -345,7 +359,8 @@ impl ServerHandler for Server {
         if !caller::is_legacy(&cx) {
             return Err(not_offered("logging/setLevel"));
         }
-        self.session.set_log_level(params.level);
+        let set = self.session.set_log_level(params.level).await;
+        set.map_err(|error| failures::cluster("the log level of a session", &error))?;
         self.shared.want_logs(&self.session);
         Ok(())
     }

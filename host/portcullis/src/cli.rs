@@ -6,6 +6,7 @@ mod audit;
 mod call;
 mod check;
 mod cluster;
+mod cluster_approvals;
 mod config;
 mod confirm;
 mod context;

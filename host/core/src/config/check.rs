@@ -120,7 +120,9 @@ impl Config {
             ("host.login-dir", &mut host.login_dir),
         ];
         let single = single.into_iter().filter_map(|(key, path)| Some((key, path.as_mut()?)));
-        lists.chain(single).chain(self.http.files())
+        let cluster = self.cluster.iter_mut();
+        let cluster = cluster.filter_map(|one| Some(("cluster.ca-file", one.ca_file.as_mut()?)));
+        lists.chain(single).chain(self.http.files()).chain(cluster)
     }
 
     fn check_grants(&self, name: &str, plugin: &PluginConfig) -> Result<(), ConfigError> {

@@ -1,5 +1,7 @@
 //! The `[cluster]` section of `portcullis.toml`: the state that several hosts share.
 
+use std::path::PathBuf;
+
 use portcullis_cluster_state::Address;
 use portcullis_egress::Secret;
 use schemars::JsonSchema;
@@ -12,9 +14,12 @@ use super::error::{ConfigError, Fault};
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ClusterConfig {
-    /// The address of a Redis or Valkey server: `redis://HOST:PORT/DATABASE`, or `rediss://` for TLS with a certificate
-    /// that this system trusts. Port and database may be left out.
+    /// The address of a Redis or Valkey server: `redis://HOST:PORT/DATABASE`, or `rediss://` for TLS. Port and database
+    /// may be left out.
     pub state: String,
+    /// The absolute path of a file with the certificates, in PEM format, of the authorities that may have signed the
+    /// server's certificate. Default: those that this system trusts.
+    pub ca_file: Option<PathBuf>,
     /// The user at the server. Default: the server's default user.
     pub user: Option<String>,
     /// The password at the server. Default: none.
@@ -27,8 +32,12 @@ impl Config {
         let Some(cluster) = &self.cluster else { return Ok(()) };
         // The errors name the table: they concern keys in combination, and keys beside the one that is wrong.
         let wrong = |text: String| Err(ConfigError::key("cluster", Fault::Value(text)));
-        if let Err(error) = Address::parse(&cluster.state) {
-            return wrong(format!("`state`: {error}"));
+        match Address::parse(&cluster.state) {
+            Ok(address) if cluster.ca_file.is_some() && !address.has_tls() => {
+                return wrong("`ca-file` is for TLS: write `state` with rediss://".to_owned());
+            }
+            Ok(_) => {}
+            Err(error) => return wrong(format!("`state`: {error}")),
         }
         if let Some(Secret::BearerEnv(_)) = cluster.password {
             let text =
@@ -77,5 +86,11 @@ mod tests {
         let bearer = text.replace("{ file =", "{ bearer-env =");
         assert!(error(&bearer).contains("no bearer token"), "{}", error(&bearer));
         assert!(error("[cluster]\nuser = \"u\"\n").contains("state"));
+        let with_ca = |state: &str, file: &str| {
+            format!("{KEYS}[cluster]\nstate = {state:?}\nca-file = {file:?}\n")
+        };
+        assert!(Config::parse(&with_ca("rediss://a", "/etc/ca.pem")).is_ok());
+        assert!(error(&with_ca("redis://a", "/etc/ca.pem")).contains("rediss://"));
+        assert!(error(&with_ca("rediss://a", "ca.pem")).contains("cluster.ca-file"));
     }
 }

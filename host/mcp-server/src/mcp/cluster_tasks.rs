@@ -20,6 +20,7 @@ use tokio::time::Instant;
 
 use super::Server;
 use super::caller::Caller;
+use super::failures;
 
 /// Interval at which messages are fetched for a task that waits for answers.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(100);
@@ -256,13 +257,7 @@ async fn send(state: &ClusterState, id: &str, message: &Message) -> Result<(), E
 
 /// The error for a client.
 fn failed(error: StateError) -> ErrorData {
-    tracing::warn!("a task of another host: {}", error_chain(&error));
-    let text = if error.is_away() {
-        "the state that the hosts share cannot be reached now: try again later"
-    } else {
-        "the host cannot use the state that the hosts share"
-    };
-    ErrorData::internal_error(text, None)
+    failures::cluster("a task of another host", &error)
 }
 
 #[cfg(test)]

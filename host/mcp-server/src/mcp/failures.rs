@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use portcullis_cluster_state::StateError;
 use portcullis_core::call::CallFailure;
 use rmcp::model::{CallToolResult, ErrorCode, ErrorData};
 
@@ -59,4 +60,14 @@ pub fn protocol_error(failure: &CallFailure) -> ErrorData {
 pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> ErrorData {
     tracing::error!("{}", portcullis_sanitize::error_chain(&*error.into()));
     ErrorData::internal_error("the host failed: see its log", None)
+}
+/// The JSON-RPC error for a failed use of the cluster's state. `what`: what it was used for, for the log.
+pub fn cluster(what: &str, error: &StateError) -> ErrorData {
+    tracing::warn!("{what}: {}", portcullis_sanitize::error_chain(error));
+    let text = if error.is_away() {
+        "the state that the hosts share cannot be reached now: try again later"
+    } else {
+        "the host cannot use the state that the hosts share"
+    };
+    ErrorData::internal_error(text, None)
 }

@@ -2,10 +2,8 @@
 
 #![expect(deprecated, reason = "logging is in both eras until 2027")]
 
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::Arc;
 
-use portcullis_roots::Roots;
 use rmcp::RoleServer;
 use rmcp::model::{
     ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam,
@@ -14,26 +12,16 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext, ServiceError, SubscriptionContext};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 
 use super::Server;
 use super::caller::Caller;
 use super::log_levels::rank;
-use super::session::{ChangedResources, Session, Watch};
+use super::session::{ChangedResources, Watch};
+use super::watches::{MAX_SUBSCRIPTIONS, Watcher, start_watch, too_many_subscriptions};
+use super::{failures, shared_subscriptions};
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
-use portcullis_core::call::client::NoClient;
-use portcullis_core::call::{self, Call, PluginAnswer, SourceAnswer, Work};
-use portcullis_core::host::Host;
-use portcullis_core::sandbox::{Broadcast, CallContext};
-use portcullis_core::upstreams::Owner;
-
-/// Interval at which a plugin is asked for the version of a resource that a client is subscribed to.
-const POLL_INTERVAL: Duration = Duration::from_secs(3);
-
-/// Maximum number of resources that one session, or one `subscriptions/listen` request, may be subscribed to.
-const MAX_SUBSCRIPTIONS: usize = 64;
+use portcullis_core::sandbox::Broadcast;
 
 impl Server {
     /// Sends notifications to a legacy client, until its session ends. Log records that upstream servers send outside
@@ -42,6 +30,9 @@ impl Server {
         let mut news = self.shared.host.shared_state.listen();
         let mut logs = self.shared.host.logs.subscribe();
         let Some(mut changed) = self.session.changed.receiver.lock().take() else { return };
+        if let Some(share) = self.session.share.get() {
+            shared_subscriptions::follow(&self.shared.host, &self.session, share, peer.clone());
+        }
         let session = Arc::downgrade(&self.session);
         let end = self.session.end.0.clone();
         tokio::spawn(async move {
@@ -90,16 +81,27 @@ impl Server {
         // The client is asked for its roots now, because the watch uses them.
         let caller = Caller::of(cx);
         self.session.roots(&self.shared.host.roots(), &caller, &cx.peer, None).await;
+        if let Some(share) = self.session.share.get() {
+            return shared_subscriptions::subscribe(share, &uri).await;
+        }
         let mut subscriptions = self.session.subscriptions.lock();
         if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains_key(&uri) {
-            let why =
-                format!("a session may be subscribed to at most {MAX_SUBSCRIPTIONS} resources");
-            return Err(ErrorData::invalid_params(why, None));
+            return Err(too_many_subscriptions());
         }
         let watcher = Watcher::of(self, &caller, cx, self.session.changed.sender.clone());
         subscriptions
             .entry(uri)
-            .or_insert_with_key(|uri| start_watch(&self.shared.host, uri.clone(), watcher));
+            .or_insert_with_key(|uri| Some(start_watch(&self.shared.host, uri.clone(), watcher)));
+        Ok(())
+    }
+
+    /// Ends the subscription of a legacy client to a resource.
+    pub(super) async fn unsubscribe_from(&self, uri: &str) -> Result<(), ErrorData> {
+        if let Some(share) = self.session.share.get() {
+            let done = share.unsubscribe(uri).await;
+            done.map_err(|error| failures::cluster("a subscription of a session", &error))?;
+        }
+        self.session.subscriptions.lock().remove(uri);
         Ok(())
     }
 
@@ -172,93 +174,6 @@ async fn next<T: Clone>(messages: &mut Receiver<T>, end: &CancellationToken) -> 
             Err(RecvError::Closed) => return None,
         }
     }
-}
-
-/// The session that watches a resource.
-struct Watcher {
-    session: Weak<Session>,
-    has_roots: bool,
-    /// The owner of the connections to upstream servers.
-    owner: Owner,
-    /// Gets the URIs of changed resources of upstream servers.
-    changed: mpsc::Sender<String>,
-}
-
-impl Watcher {
-    fn of(
-        server: &Server,
-        caller: &Caller,
-        cx: &RequestContext<RoleServer>,
-        changed: mpsc::Sender<String>,
-    ) -> Self {
-        let has_roots = caller.capabilities.roots.is_some();
-        let owner = server.connection_owner(caller, cx);
-        Self { session: Arc::downgrade(&server.session), has_roots, owner, changed }
-    }
-
-    /// The current roots of the session.
-    fn roots(&self, operator: &Roots) -> Roots {
-        match self.session.upgrade() {
-            Some(session) => session.last_roots(operator, self.has_roots),
-            None => operator.unknown(),
-        }
-    }
-}
-
-fn start_watch(host: &Arc<Host>, uri: String, watcher: Watcher) -> Watch {
-    let host = host.clone();
-    AbortOnDropHandle::new(tokio::spawn(async move {
-        tokio::join!(watch_versions(&host, &uri, &watcher), watch_upstream(&host, &uri, &watcher));
-    }))
-}
-
-/// Reports changes of a plugin's resource. Ends if the resource has no version: then only the plugin itself can report
-/// changes.
-async fn watch_versions(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
-    let mut known = ask_version(host, uri, &watcher.roots(&host.roots())).await;
-    while known.is_some() {
-        tokio::time::sleep(POLL_INTERVAL).await;
-        let now = ask_version(host, uri, &watcher.roots(&host.roots())).await;
-        if now.is_some() && now != known {
-            host.shared_state.tell(Broadcast::Resource(uri.to_owned()));
-        }
-        known = now.or(known);
-    }
-}
-
-/// Reports changes of an upstream server's resource. The server sends notifications of these changes on the session's
-/// own connection.
-async fn watch_upstream(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
-    let catalog = host.catalog().await;
-    let Some(offer) = catalog.upstream_owner(uri) else { return };
-    let (own, Watcher { owner, changed, .. }) = (offer.own_uri(uri), watcher);
-    if let Err(why) = offer.source.report_changes_of(&own, uri, owner, changed).await {
-        tracing::warn!("changes of a resource are not reported to a session: {why}");
-    }
-}
-
-async fn ask_version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
-    let catalog = host.catalog().await;
-    for source in catalog.resource(uri).into_iter().filter(|one| one.plugin().is_some()) {
-        let call = Call {
-            request: call::request_id(),
-            origin: call::Origin::default(),
-            work: Work::Version(uri.to_owned()),
-            roots: roots.clone(),
-            context: CallContext::default(),
-            task: false,
-            decisions: Vec::new(),
-            resumed: None,
-            client: &NoClient,
-            inner: None,
-        };
-        if let Ok(SourceAnswer::Plugin(PluginAnswer::Version(version))) =
-            call::call(source, call).await
-        {
-            return version;
-        }
-    }
-    None
 }
 
 #[cfg(test)]

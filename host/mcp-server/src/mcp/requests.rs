@@ -53,7 +53,7 @@ impl Server {
         }
         let Some(tool) = catalog.tool(&params.name) else {
             if params.name == results::READ && selection.bounds_results() {
-                return Ok(self.read_result(params.arguments, &caller));
+                return Ok(Box::pin(self.read_result(params.arguments, &caller)).await);
             }
             let arguments = params.arguments.take().unwrap_or_default();
             record_attempt(&catalog, &params.name, arguments, cx);
@@ -76,21 +76,19 @@ impl Server {
         let served = self.serve(request, cx).await;
         self.look_again(tool, &caller, &cx.peer);
         match served {
-            Ok(RequestResult::Plugin(PluginAnswer::Tool(result))) => convert::result(result)
-                .map_or_else(
-                    |error| failed_tool(&CallFailure::BrokenPromise(error.to_string())),
-                    |result| {
-                        Ok(for_client(self.within_bound(result, bound, &caller), habit).into())
-                    },
-                ),
-            Ok(RequestResult::Upstream(result)) => {
-                if let Some(typed) = bound.and_then(|_| serde_json::from_value(result.clone()).ok())
-                    && results::is_longer(&typed, bound)
-                {
-                    return Ok(self.within_bound(typed, bound, &caller).into());
+            Ok(RequestResult::Plugin(PluginAnswer::Tool(result))) => {
+                match convert::result(result) {
+                    Ok(result) => {
+                        let result = self.within_bound(result, bound, &caller).await;
+                        Ok(for_client(result, habit).into())
+                    }
+                    Err(error) => failed_tool(&CallFailure::BrokenPromise(error.to_string())),
                 }
-                Ok(self.passed_on(for_client_raw(result, habit)))
             }
+            Ok(RequestResult::Upstream(result)) => match results::if_longer(&result, bound) {
+                Some(typed) => Ok(self.within_bound(typed, bound, &caller).await.into()),
+                None => Ok(self.passed_on(for_client_raw(result, habit))),
+            },
             Ok(RequestResult::Plugin(_)) => Err(internal("a tool's answer is of the wrong kind")),
             Ok(RequestResult::InputRequired(questions)) => Ok(questions.into()),
             Ok(RequestResult::Task(task)) => Ok(task.into()),
@@ -149,7 +147,7 @@ impl Server {
         params: ReadResourceRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        if let Some(page) = self.result_resource(&params.uri, cx) {
+        if let Some(page) = Box::pin(self.result_resource(&params.uri, cx)).await {
             return Ok(page.into());
         }
         let selection = self.selection(&Caller::of(cx), cx)?;

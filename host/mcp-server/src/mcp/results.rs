@@ -6,15 +6,18 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::error::Error;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use portcullis_cluster_state::ClusterState;
 use portcullis_core::call::request_id;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, JsonObject, ReadResourceResult};
 use rmcp::service::RequestContext;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::caller::Caller;
@@ -35,6 +38,12 @@ const MAX_KEPT: usize = 64;
 /// Maximum size of all answers that are kept, in bytes.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
+/// The kind of answers in the state that several hosts share.
+const SHARED: &str = "result";
+
+/// How long an answer is kept for other hosts.
+const SHARED_TIME: Duration = Duration::from_secs(15 * 60);
+
 /// Depth from which a summary gives only the number of an object's members.
 const MAX_DEPTH: usize = 3;
 
@@ -46,6 +55,7 @@ const MAX_MEMBERS: usize = 12;
 pub(super) struct Results(Mutex<VecDeque<Arc<KeptResult>>>);
 
 /// An answer that is kept.
+#[derive(Serialize, Deserialize)]
 struct KeptResult {
     id: String,
     owner: Owner,
@@ -55,7 +65,7 @@ struct KeptResult {
 }
 
 /// To whom an answer was given: the caller and, where there are sessions, the session.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
 struct Owner {
     principal: Option<String>,
     session: Option<String>,
@@ -166,21 +176,30 @@ fn bytes_of(tokens: NonZeroU32) -> usize {
 }
 
 /// Whether the texts of an answer are longer than a bound.
-pub(super) fn is_longer(result: &CallToolResult, bound: Option<NonZeroU32>) -> bool {
+fn is_longer(result: &CallToolResult, bound: Option<NonZeroU32>) -> bool {
     let bytes = || texts(result).iter().map(|text| text.len()).sum::<usize>();
     bound.is_some_and(|bound| bytes() > bytes_of(bound))
 }
 
+/// A result as it is in JSON, if its texts are longer than a bound.
+pub(super) fn if_longer(result: &Value, bound: Option<NonZeroU32>) -> Option<CallToolResult> {
+    let typed = bound.and_then(|_| serde_json::from_value(result.clone()).ok());
+    typed.filter(|typed| is_longer(typed, bound))
+}
+
 impl Server {
     fn owner(&self, caller: &Caller) -> Owner {
-        let session = (!caller.modern).then(|| self.session.name.0.clone());
+        // A session of a cluster has the same name at all hosts.
+        let shared = self.session.share.get().map(|share| share.id().to_owned());
+        let own = || shared.unwrap_or_else(|| self.session.name.0.clone());
+        let session = (!caller.modern).then(own);
         Owner { principal: caller.principal.clone(), session }
     }
 
     /// The answer within a bound. If its texts are longer than the bound, the first page replaces them, with a link
     /// to the second page, and the texts are kept. Structured content that no text repeats is the last of the texts. All
     /// other content blocks stay.
-    pub(super) fn within_bound(
+    pub(super) async fn within_bound(
         &self,
         mut result: CallToolResult,
         bound: Option<NonZeroU32>,
@@ -212,12 +231,32 @@ impl Server {
         result.content.extend(serde_json::from_value::<ContentBlock>(link));
         // The pages contain it.
         result.structured_content = None;
+        if let Some(state) = &self.shared.cluster {
+            share(state, &kept).await;
+        }
         self.shared.results.keep(kept);
         result
     }
 
+    /// An answer that this host keeps, or another host of the cluster. `None`: none is kept for this caller.
+    async fn kept_result(&self, id: &str, caller: &Caller) -> Option<Arc<KeptResult>> {
+        let owner = self.owner(caller);
+        if let Some(kept) = self.shared.results.find(id, &owner) {
+            return Some(kept);
+        }
+        let state = self.shared.cluster.as_ref()?;
+        let is_id =
+            id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let found = if is_id { state.get(SHARED, id).await } else { Ok(None) };
+        let unread = |error: &dyn Error| tracing::warn!("an answer of another host: {error}");
+        let found = found.inspect_err(|error| unread(error)).ok()??;
+        let kept = serde_json::from_slice::<KeptResult>(&found);
+        let kept = kept.inspect_err(|error| unread(error)).ok()?;
+        (kept.owner == owner).then(|| Arc::new(kept))
+    }
+
     /// Serves a call of `read_result`.
-    pub(super) fn read_result(
+    pub(super) async fn read_result(
         &self,
         arguments: Option<JsonObject>,
         caller: &Caller,
@@ -229,7 +268,7 @@ impl Server {
                     return convert::error(format!("the arguments are wrong: {error}")).into();
                 }
             };
-        let kept = self.shared.results.find(&read.id, &self.owner(caller));
+        let kept = self.kept_result(&read.id, caller).await;
         let Some(kept) = kept else {
             let why = "there is no such answer, or it is no longer kept: call its tool again";
             return convert::error(why.to_owned()).into();
@@ -251,16 +290,24 @@ impl Server {
     }
 
     /// A page as a resource. `None`: the URI does not name a page, or the caller may not read the page.
-    pub(super) fn result_resource(
+    pub(super) async fn result_resource(
         &self,
         uri: &str,
         cx: &RequestContext<RoleServer>,
     ) -> Option<ReadResourceResult> {
         let (id, page) = uri.strip_prefix(SCHEME)?.split_once('/')?;
-        let kept = self.shared.results.find(id, &self.owner(&Caller::of(cx)))?;
+        let kept = self.kept_result(id, &Caller::of(cx)).await?;
         let text = kept.page(page.parse().ok()?)?;
         let contents = json!([{ "uri": uri, "mimeType": "text/plain", "text": text }]);
         Some(ReadResourceResult::new(serde_json::from_value(contents).ok()?))
+    }
+}
+
+/// Keeps an answer for the other hosts. A failure is logged: the pages can then be read at this host only.
+async fn share(state: &ClusterState, kept: &KeptResult) {
+    let Ok(text) = serde_json::to_vec(kept) else { return };
+    if let Err(error) = state.put(SHARED, &kept.id, &text, SHARED_TIME).await {
+        tracing::warn!("the pages of an answer can be read at this host only: {error}");
     }
 }
 

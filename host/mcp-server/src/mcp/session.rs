@@ -3,12 +3,14 @@
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use portcullis_cluster_state::StateError;
 use portcullis_core::projects::Projects;
+use portcullis_http_server::SessionShare;
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, LoggingLevel};
@@ -32,8 +34,10 @@ pub type Watch = AbortOnDropHandle<()>;
 /// One session.
 #[derive(Default)]
 pub struct Session {
-    /// The subscriptions of a legacy client, by URI.
-    pub subscriptions: Mutex<HashMap<String, Watch>>,
+    /// The subscriptions of a legacy client, by URI. `None`: another host of the cluster watches the resource.
+    pub subscriptions: Mutex<HashMap<String, Option<Watch>>>,
+    /// The session as all hosts of the cluster know it. Absent: only this host serves the session.
+    pub share: OnceLock<Arc<SessionShare>>,
     /// Changes of those resources of upstream servers that this client is subscribed to.
     pub changed: ChangedResources,
     /// Whether the client has sent `initialize`.
@@ -60,6 +64,8 @@ struct KnownRoots {
     /// Counts the client's notifications that its roots have changed. An answer to a request from before such a
     /// notification is out of date.
     changes: u64,
+    /// Those of the notifications, to any host, that are considered here.
+    changes_at_hosts: u64,
 }
 
 /// The operator's roots, narrowed by the client's.
@@ -146,7 +152,8 @@ impl Session {
     async fn roots_by_asking(&self, operator: &Roots, peer: &Peer<RoleServer>) -> Roots {
         for _ in 0..MAX_ROOTS_REQUESTS {
             let changes = {
-                let known = self.roots.lock();
+                let mut known = self.roots.lock();
+                self.forget_if_changed_elsewhere(&mut known);
                 if let Some(last) = known.last(operator) {
                     return last.clone();
                 }
@@ -167,10 +174,22 @@ impl Session {
     /// The roots that the client last named: for work that cannot ask the client. If a client that has roots has not
     /// named them yet, no path can be opened.
     pub fn last_roots(&self, operator: &Roots, has_roots: bool) -> Roots {
-        match self.roots.lock().last(operator) {
+        let mut known = self.roots.lock();
+        self.forget_if_changed_elsewhere(&mut known);
+        match known.last(operator) {
             _ if !has_roots => operator.clone(),
             Some(last) => last.clone(),
             None => operator.unknown(),
+        }
+    }
+
+    /// Discards the client's roots if the client has told another host that they have changed.
+    fn forget_if_changed_elsewhere(&self, known: &mut KnownRoots) {
+        let changes = self.share.get().map_or(0, |share| share.changes_of_roots());
+        if changes > known.changes_at_hosts {
+            known.changes_at_hosts = changes;
+            known.last = None;
+            known.changes += 1;
         }
     }
 
@@ -183,7 +202,12 @@ impl Session {
 
     /// The minimum level of log records that a legacy client wants: `info` if it has set none.
     pub fn log_level(&self) -> Option<LoggingLevel> {
-        match self.level.load(Ordering::Relaxed) {
+        // The level of all hosts, if there are several.
+        let level = match self.share.get() {
+            Some(share) => share.level().unwrap_or(0),
+            None => self.level.load(Ordering::Relaxed),
+        };
+        match level {
             0 => Some(LoggingLevel::Info),
             level => LEVELS.get(usize::from(level - 1)).copied(),
         }
@@ -194,9 +218,20 @@ impl Session {
         if caller.modern { caller.log_level } else { self.log_level() }
     }
 
-    /// Sets the minimum level of log records that the client wants.
-    pub fn set_log_level(&self, level: LoggingLevel) {
-        self.level.store(1 + rank(level), Ordering::Relaxed);
+    /// Sets the minimum level of log records that the client wants, at all hosts.
+    ///
+    /// # Errors
+    ///
+    /// The cluster's state cannot be used.
+    pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), StateError> {
+        let level = 1 + rank(level);
+        match self.share.get() {
+            Some(share) => share.set_level(level).await,
+            None => {
+                self.level.store(level, Ordering::Relaxed);
+                Ok(())
+            }
+        }
     }
 }
 

@@ -51,6 +51,7 @@ pub fn settings(
     let mut settings = make::settings(config, rules, shared.raw.clone())?;
     settings.readiness = readiness(shared);
     settings.cluster_rates = shared.cluster.clone().map(cluster_rates);
+    settings.cluster = shared.cluster.clone();
     if config.metrics_listen.is_none() {
         settings.pages.extend(metrics_pages(&shared.host));
     }

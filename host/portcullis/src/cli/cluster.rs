@@ -1,5 +1,7 @@
 //! The state that this host shares with other hosts, as the section `[cluster]` configures it.
 
+use std::path::Path;
+
 use anyhow::Context as _;
 use portcullis_cluster_state::{Address, ClusterState, Credentials, KEY_PURPOSE};
 use portcullis_core::config::Config;
@@ -25,8 +27,19 @@ pub fn state(config: &Config) -> anyhow::Result<Option<ClusterState>> {
              tunnel protects the connection"
         );
     }
-    let credentials = Credentials { user: cluster.user.clone(), password };
+    let authorities = cluster.ca_file.as_deref().map(authorities).transpose()?;
+    let credentials = Credentials { user: cluster.user.clone(), password, authorities };
     Ok(Some(ClusterState::new(&address, credentials, &keys).context("`cluster.state`")?))
+}
+
+/// Reads the certificates of the authorities that may have signed the server's certificate.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the operator names the file, which is read at the start"
+)]
+fn authorities(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let read = std::fs::read(file);
+    read.with_context(|| format!("`cluster.ca-file`: cannot read {}", file.display()))
 }
 
 /// Prepares the state of the cluster for a server: asks its server every second whether it is there, logs settings with

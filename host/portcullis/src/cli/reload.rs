@@ -19,6 +19,7 @@ use portcullis_core::sandbox::{Origin, Sandbox};
 use portcullis_http_server::Access;
 use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
+use tokio::sync::Notify;
 
 use super::context::CommandContext;
 use super::file_stamps::{FileStamps, wait_for_change};
@@ -45,6 +46,8 @@ pub struct Reloader<'a> {
     pub access: Option<Access>,
     /// Receives SIGHUP.
     pub hangup: Hangup,
+    /// Notified when other hosts of the cluster replaced an approval. `None`: there are no other hosts.
+    pub replaced: Option<Arc<Notify>>,
 }
 
 impl Reloader<'_> {
@@ -60,6 +63,7 @@ impl Reloader<'_> {
                     "files of the configuration or of plugins have changed"
                 }
                 () = approved(approvals, &lock, &shared) => "the approvals have changed",
+                () = notified(self.replaced.as_deref()) => "other hosts have approved other definitions",
             };
             (files, approvals) = self.stamps().await;
             match self.reload().await {
@@ -235,6 +239,14 @@ impl Watched {
             FileStamps::of(files.iter().map(PathBuf::as_path), folders.iter().map(PathBuf::as_path))
         };
         tokio::task::spawn_blocking(look).await.expect("looking at files does not panic")
+    }
+}
+
+/// Waits until other hosts have replaced an approval.
+async fn notified(replaced: Option<&Notify>) {
+    match replaced {
+        Some(replaced) => replaced.notified().await,
+        None => std::future::pending().await,
     }
 }
 

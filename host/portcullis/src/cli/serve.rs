@@ -11,6 +11,7 @@ use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
 use tokio_util::sync::CancellationToken;
 
+use super::cluster_approvals::Approvals;
 use super::context::CommandContext;
 use super::reload::{self, Reloader};
 use super::signals::{Hangup, OnHangup};
@@ -61,6 +62,10 @@ impl Args {
         let selections = self.options.selections(&context)?;
         super::first_start::say(&context);
         let profiles = reload::profiles(&selections);
+        let approvals = Approvals::of(&context).filter(|_| self.options.is_http());
+        if let Some(approvals) = &approvals {
+            approvals.begin().await;
+        }
         let sandbox = context.sandbox();
         let host = context.host(sandbox.clone())?;
         // Loading begins before the client sends `initialize`.
@@ -79,10 +84,15 @@ impl Args {
         let shared = context.shared(host.clone(), selections, key_file)?;
         // Before the server says that it serves: without a handler, SIGHUP would end this process.
         let hangup = Hangup::listen(on_hangup)?;
+        let replaced = approvals.as_ref().map(Approvals::replaced);
+        if let Some(approvals) = approvals {
+            tokio::spawn(host.shutdown.clone().run_until_cancelled_owned(approvals.follow()));
+        }
         let follow = |context, access| async {
             let Some(common) = reloads else { return std::future::pending().await };
             let (options, shared) = (&self.options, shared.clone());
-            let reloader = Reloader { common, options, context, sandbox, shared, access, hangup };
+            let reloader =
+                Reloader { common, options, context, sandbox, shared, access, hangup, replaced };
             match reloader.follow().await {}
         };
         let served = if self.options.is_http() {

@@ -1,108 +1,12 @@
-//! Tests with a real Redis or Valkey server, which `just cluster` runs. Elsewhere they are shown as ignored.
-//!
-//! The environment variable `REDIS_SERVER` names the program; without it, `redis-server` is started.
+//! Tests of records, values, rates and work, and of a server that is away or refuses.
 
-#![expect(clippy::disallowed_methods, reason = "the tests start the server, and make its folder")]
-
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use portcullis_cluster_state::{
-    Address, ClusterState, Credentials, Key, RecordError, Report, Reported, StateError,
+    ClusterState, Credentials, RecordError, Report, Reported, StateError,
 };
 
-/// A server in a folder of its own. It ends when this value is dropped.
-struct Server {
-    process: Child,
-    port: u16,
-    folder: tempfile::TempDir,
-    options: Vec<String>,
-}
-
-impl Server {
-    fn start(options: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
-        let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-        let process = run(port, folder.path(), &options);
-        let server = Self { process, port, folder, options };
-        server.wait();
-        server
-    }
-
-    fn wait(&self) {
-        let until = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(Instant::now() < until, "the server starts");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Kills the server, and starts it again with its data.
-    fn restart(&mut self) {
-        self.kill();
-        self.process = run(self.port, self.folder.path(), &self.options);
-        self.wait();
-    }
-
-    fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-
-    fn signal(&self, name: &str) {
-        let id = self.process.id().to_string();
-        let sent = Command::new("kill").args([name, &id]).status().unwrap();
-        assert!(sent.success());
-    }
-
-    fn state(&self, keys: &[u8]) -> ClusterState {
-        self.state_with(keys, Credentials::default()).unwrap()
-    }
-
-    fn state_with(
-        &self,
-        keys: &[u8],
-        credentials: Credentials,
-    ) -> Result<ClusterState, StateError> {
-        let address = Address::parse(&format!("redis://127.0.0.1:{}/2", self.port)).unwrap();
-        let keys: Vec<Key> = keys.iter().map(|number| [*number; 32]).collect();
-        ClusterState::new(&address, credentials, &keys)
-    }
-
-    /// What the server answers to `redis-cli`.
-    fn ask(&self, words: &[&str]) -> String {
-        let port = self.port.to_string();
-        let asked =
-            Command::new("redis-cli").args(["-p", &port, "-n", "2", "--raw"]).args(words).output();
-        String::from_utf8_lossy(&asked.unwrap().stdout).into_owned()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _killed = self.process.kill();
-        let _waited = self.process.wait();
-    }
-}
-
-fn run(port: u16, folder: &Path, options: &[String]) -> Child {
-    let program = std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".to_owned());
-    Command::new(&program)
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
-        .arg("--dir")
-        .arg(folder)
-        .args(["--appendonly", "yes", "--appendfsync", "always"])
-        .args(options)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|error| panic!("{program} cannot be started: {error}"))
-}
+use crate::server::Server;
 
 const TIME: Duration = Duration::from_secs(60);
 
@@ -339,14 +243,15 @@ async fn a_server_that_is_away_is_an_error_in_time_and_comes_back() {
 async fn a_wrong_password_is_the_operators_fault() {
     let server = Server::start(&["--requirepass", "a good password"]);
     for password in [None, Some("another".to_owned())] {
-        let credentials = Credentials { user: None, password };
+        let credentials = Credentials { password, ..Credentials::default() };
         let state = server.state_with(&[1], credentials).unwrap();
         let began = Instant::now();
         let error = state.get("run", "a").await.unwrap_err();
         assert!(matches!(error, StateError::Refused { .. }), "{error:?}");
         assert!(began.elapsed() < Duration::from_secs(1), "it is not tried again");
     }
-    let right = Credentials { user: None, password: Some("a good password".to_owned()) };
+    let right =
+        Credentials { password: Some("a good password".to_owned()), ..Credentials::default() };
     assert_eq!(server.state_with(&[1], right).unwrap().get("run", "a").await.unwrap(), None);
 }
 
