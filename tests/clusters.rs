@@ -85,6 +85,17 @@ fn without_the_server_of_the_state_only_what_needs_it_fails() {
     let failed = call("keep", &json!({"steps": [{"do": "set", "key": "a", "value": "b"}]}));
     assert!(failed.contains("the store of the hosts cannot be reached now"), "{failed}");
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    // A session that other hosts could not serve does not begin.
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "a", "version": "1"},
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let body = body.to_string();
+    let refused = http::request(address, "POST /mcp", &headers[..4], body.as_bytes());
+    let refused = refused.expect("an answer");
+    assert_eq!(refused.status(), 503, "{}", refused.text());
+    assert!(refused.text().contains("try again later"), "{}", refused.text());
     let probe =
         |line| http::request(address, line, &[("host", "10.1.2.3")], b"").expect("an answer");
     assert_eq!(probe("GET /readyz").status(), 503);

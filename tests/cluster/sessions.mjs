@@ -168,6 +168,7 @@ const tests = {
 		const unread = await session.listen(two);
 		await find(unread, "a changed list", isMethod("notifications/prompts/list_changed"));
 		assert.equal(unread.events.length, 1, JSON.stringify(unread.events));
+		assert.deepEqual(unread.events[0].message, { jsonrpc: "2.0", method: "notifications/prompts/list_changed" });
 		unread.close();
 		await restart(three);
 	},

@@ -86,10 +86,13 @@ return found
     )
 });
 
-/// Ends the reading of a stream, so that an older stream or the next one reads.
+/// Ends the reading of a stream, so that an older stream or the next one reads. Events before the number are read.
 static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+local unread = tonumber(redis.call('HGET', KEYS[1], 'unread') or '1')
+if tonumber(ARGV[2]) > unread then redis.call('HSET', KEYS[1], 'unread', ARGV[2]) end
 if redis.call('HGET', KEYS[1], 'reader') == ARGV[1] then redis.call('HDEL', KEYS[1], 'reader') end
 return 1
 ",
@@ -215,7 +218,7 @@ impl ClusterState {
         self.read_log(id, EventLog::Responses, Some(from), ("", false)).await
     }
 
-    /// Ends the reading of a stream.
+    /// Ends the reading of a stream, which has read all events before a number.
     ///
     /// # Errors
     ///
@@ -224,8 +227,9 @@ impl ClusterState {
         &self,
         id: &str,
         reader: &EventReader,
+        next: u64,
     ) -> Result<(), StateError> {
-        let args = vec![reader.0.clone().into()];
+        let args = vec![reader.0.clone().into(), number(next)];
         self.invoke::<i64>(&RELEASE, vec![key_of(KIND, id)], args).await.map(drop)
     }
 

@@ -68,12 +68,7 @@ pub(crate) fn waiting_host(message: &mut ClientJsonRpcMessage) -> Option<HostId>
 fn mark(message: &mut ServerJsonRpcMessage, host: &HostId) {
     let id = match message {
         JsonRpcMessage::Request(request) => Some(&mut request.id),
-        JsonRpcMessage::Notification(sent) => match &mut sent.notification {
-            ServerNotification::CancelledNotification(cancelled) => {
-                cancelled.params.request_id.as_mut()
-            }
-            _ => None,
-        },
+        JsonRpcMessage::Notification(sent) => cancelled(&mut sent.notification),
         JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
     };
     if let Some(id) = id
@@ -81,6 +76,12 @@ fn mark(message: &mut ServerJsonRpcMessage, host: &HostId) {
     {
         *id = RequestId::String(format!("{host}.{number}").into());
     }
+}
+
+/// The id of the request that a notification cancels.
+fn cancelled(sent: &mut ServerNotification) -> Option<&mut RequestId> {
+    let ServerNotification::CancelledNotification(cancelled) = sent else { return None };
+    cancelled.params.request_id.as_mut()
 }
 
 /// The id of the request that a message responds to.

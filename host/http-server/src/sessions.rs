@@ -196,6 +196,13 @@ impl Sessions {
     }
 }
 
+/// The parameters of `initialize`, if the message is such a request.
+fn initialize_params(message: &ClientJsonRpcMessage) -> Option<InitializeRequestParams> {
+    let JsonRpcMessage::Request(request) = message else { return None };
+    let ClientRequest::InitializeRequest(initialize) = &request.request else { return None };
+    Some(initialize.params.clone())
+}
+
 /// Why a request may not use the session that it names.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotAdmitted {
@@ -306,14 +313,12 @@ impl SessionManager for Sessions {
     ) -> Result<RestoreOutcome<Self::Transport>, SessionError> {
         let permit = SessionPermit::take()?;
         let host = self.shared.as_ref().map(SharedSessions::host);
-        Ok(match self.local.restore_session(id.clone()).await? {
-            RestoreOutcome::Restored(transport) => {
-                self.open(&id, permit, true);
-                RestoreOutcome::Restored(HostIds::new(transport, host))
-            }
-            RestoreOutcome::AlreadyPresent => RestoreOutcome::AlreadyPresent,
-            _ => RestoreOutcome::NotSupported,
-        })
+        let restored = self.local.restore_session(id.clone()).await?;
+        let RestoreOutcome::Restored(transport) = restored else {
+            return Ok(RestoreOutcome::AlreadyPresent);
+        };
+        self.open(&id, permit, true);
+        Ok(RestoreOutcome::Restored(HostIds::new(transport, host)))
     }
 
     async fn initialize_session(
@@ -324,15 +329,7 @@ impl SessionManager for Sessions {
         let Some(shared) = &self.shared else {
             return Ok(self.local.initialize_session(id, message).await?);
         };
-        let began = match &message {
-            JsonRpcMessage::Request(request) => match &request.request {
-                ClientRequest::InitializeRequest(initialize) => Some(initialize.params.clone()),
-                _ => None,
-            },
-            JsonRpcMessage::Response(_)
-            | JsonRpcMessage::Notification(_)
-            | JsonRpcMessage::Error(_) => None,
-        };
+        let began = initialize_params(&message);
         let response = self.local.initialize_session(id, message).await?;
         if let JsonRpcMessage::Response(_) = &response
             && let Err(error) = self.share_new(shared, id, began).await

@@ -161,18 +161,20 @@ impl SharedEvents {
         share: Weak<SessionShare>,
     ) -> EventStream {
         let (this, (events, read)) = (self.clone(), mpsc::channel(1));
+        let taken = Arc::new(AtomicU64::new(0));
+        let last = taken.clone();
         tokio::spawn(async move {
             let reader = EventReader::new(&this.0.member.host, this.next());
             tokio::select! {
                 () = this.follow_common(&session, &reader, from, &events, share) => {}
                 () = events.closed() => {}
             }
-            if let Err(error) = this.0.member.state.release_session_events(&session, &reader).await
-            {
+            let (next, state) = (last.load(Ordering::Relaxed) + 1, &this.0.member.state);
+            if let Err(error) = state.release_session_events(&session, &reader, next).await {
                 tracing::debug!("ending an event stream: {error}");
             }
         });
-        received(read)
+        received(read, taken)
     }
 
     async fn follow_common(
@@ -202,7 +204,7 @@ impl SharedEvents {
                             return;
                         }
                     }
-                    // The events count as read once the connection has taken the last one.
+                    // The next call says that these events are read, so the connection has to take the last one first.
                     if events.reserve().await.is_err() {
                         return;
                     }
@@ -239,7 +241,7 @@ impl SharedEvents {
                 () = events.closed() => {}
             }
         });
-        received(read)
+        received(read, Arc::default())
     }
 
     async fn follow_responses(
@@ -343,15 +345,16 @@ fn is_response(message: &ServerJsonRpcMessage) -> bool {
 /// A message of another host in those of rmcp's types that change nothing in it.
 fn untyped(text: &[u8]) -> Option<ServerJsonRpcMessage> {
     let mut message: Value = serde_json::from_slice(text).ok()?;
-    let id: Option<RequestId> = message.get("id").and_then(|id| RequestId::deserialize(id).ok());
-    let (params, result) = (message.get_mut("params").map(Value::take), message.get_mut("result"));
-    if let Some(result) = result.map(Value::take) {
-        return Some(JsonRpcMessage::response(
-            ServerResult::CustomResult(CustomResult(result)),
-            id?,
-        ));
+    let members = message.as_object_mut()?;
+    let id: Option<RequestId> = members.get("id").and_then(|id| RequestId::deserialize(id).ok());
+    if let Some(result) = members.remove("result") {
+        let result = ServerResult::CustomResult(CustomResult(result));
+        return Some(JsonRpcMessage::response(result, id?));
     }
-    let Some(method) = message.get("method").and_then(Value::as_str) else {
+    let params = members.remove("params").filter(|params| !params.is_null());
+    let method = members.get("method").and_then(Value::as_str).map(str::to_owned);
+    let (Some(method), Some(_)) = (method, &params) else {
+        // Without parameters, rmcp's types for any method would write `null`.
         return serde_json::from_value(message).ok();
     };
     Some(match id {
@@ -366,10 +369,13 @@ fn untyped(text: &[u8]) -> Option<ServerJsonRpcMessage> {
     })
 }
 
-fn received(events: mpsc::Receiver<ServerSseMessage>) -> EventStream {
-    Box::pin(stream::unfold(events, |mut events| async {
+/// The stream of these events. `taken`: gets the number of the event that the connection took last.
+fn received(events: mpsc::Receiver<ServerSseMessage>, taken: Arc<AtomicU64>) -> EventStream {
+    Box::pin(stream::unfold((events, taken), |(mut events, taken)| async {
         let event = events.recv().await?;
-        Some((event, events))
+        let number = event.event_id.as_deref().and_then(|id| id.parse().ok());
+        taken.fetch_max(number.unwrap_or_default(), Ordering::Relaxed);
+        Some((event, (events, taken)))
     }))
 }
 

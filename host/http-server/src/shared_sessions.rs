@@ -182,19 +182,14 @@ impl SharedSessions {
             }
             return Ok(None);
         }
-        if let JsonRpcMessage::Notification(sent) = &message {
-            match &sent.notification {
-                ClientNotification::CancelledNotification(_) => {
-                    match state.hosts_of_session(id).await {
-                        Ok(hosts) => self.member.send_to_others(hosts, &for_host(&message)?).await,
-                        Err(error) => tracing::warn!("a request is cancelled here only: {error}"),
-                    }
-                }
-                ClientNotification::RootsListChangedNotification(_) => {
-                    state.note_changed_roots(id).await?;
-                }
-                _ => {}
+        let JsonRpcMessage::Notification(sent) = &message else { return Ok(Some(message)) };
+        if let ClientNotification::CancelledNotification(_) = &sent.notification {
+            match state.hosts_of_session(id).await {
+                Ok(hosts) => self.member.send_to_others(hosts, &for_host(&message)?).await,
+                Err(error) => tracing::warn!("a request is cancelled here only: {error}"),
             }
+        } else if let ClientNotification::RootsListChangedNotification(_) = &sent.notification {
+            state.note_changed_roots(id).await?;
         }
         Ok(Some(message))
     }

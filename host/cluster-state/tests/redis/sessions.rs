@@ -140,8 +140,10 @@ async fn the_newest_stream_reads_each_event_once_and_older_ones_again_by_number(
     assert_eq!(read(&new, None, true).await, events(3, &[b"z"]), "x and y are read");
     assert_eq!(read(&new, Some(2), true).await, events(2, &[b"y", b"z"]));
     assert_eq!(read(&new, Some(99), true).await, events(3, &[b"z"]), "a number that is not there");
-    state.release_session_events("s", &new).await.unwrap();
+    state.release_session_events("s", &new, 3).await.unwrap();
     assert_eq!(read(&old, None, false).await, events(3, &[b"z"]), "the older stream reads again");
+    state.release_session_events("s", &new, 4).await.unwrap();
+    assert_eq!(read(&old, None, false).await, events(4, &[]), "z was taken before the end");
     // The oldest events make room, and the newest one stays however large it is.
     for number in 3..200 {
         append(&b, number, b"small").await;
