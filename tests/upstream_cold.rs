@@ -61,6 +61,23 @@ fn known_servers_are_listed_without_a_start_and_a_call_starts_only_its_server() 
 }
 
 #[test]
+fn a_server_of_both_eras_is_used_in_the_era_of_the_client() {
+    for era in Era::BOTH {
+        let home = home(&[section("one", "")]);
+        for expected_starts in [1..=2, 1..=1] {
+            let before = starts(&home).len();
+            let mut client = Client::start(&home, era);
+            let seen = text_of(&client.call("seen", json!({})));
+            let is_legacy = seen.contains("initialize");
+            assert_eq!(is_legacy, era == Era::Legacy, "{era:?}: {seen}");
+            // A server of which nothing is known is listed before a client has said which era it speaks.
+            let started = starts(&home).len() - before;
+            assert!(expected_starts.contains(&started), "{era:?}: {started} starts");
+        }
+    }
+}
+
+#[test]
 fn a_tool_that_changed_since_the_last_run_is_not_called() {
     let home = home(&[section("one", "")]);
     fs::write(home.path().join("options"), "weather").expect("a home");

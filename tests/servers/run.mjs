@@ -4,7 +4,7 @@
 //
 // Each server is called directly, and through Portcullis: alone and together with the others, cold (the host does not
 // know the server yet) and warm, by clients of both eras. Lists have to be equal item by item, and answers, questions to the client and progress
-// field by field. Behind `wrap`, the answers to unknown tools and wrong arguments have to be those of the server. Prints a line
+// field by field. A server whose answers differ in the two eras is also called directly in both. Behind `wrap`, the answers to unknown tools and wrong arguments have to be those of the server. Prints a line
 // for each comparison.
 
 import { strict as assert } from 'node:assert';
@@ -125,10 +125,10 @@ class Comparison {
     mkdirSync(path);
     const text = (value) => JSON.stringify(value);
     const sections = servers.map((server) => {
-      const { command, env = {}, protocol = 'auto' } = this.servers[server];
+      const { command, env = {} } = this.servers[server];
       const [first, ...args] = command;
       const variables = Object.entries({ PATH: process.env.PATH, ...env }).map(([key, value]) => `${key} = ${text(value)}`);
-      return `[upstreams.${server}]\ncommand = ${text(first)}\nargs = ${text(args)}\nprotocol = ${text(protocol)}\n[upstreams.${server}.env]\n${variables.join('\n')}\n`;
+      return `[upstreams.${server}]\ncommand = ${text(first)}\nargs = ${text(args)}\n[upstreams.${server}.env]\n${variables.join('\n')}\n`;
     });
     writeFileSync(join(path, 'portcullis.toml'), `[host]\nbundled = false\n${sections.join('')}`);
     return path;
@@ -153,11 +153,13 @@ class Comparison {
   async alone(name) {
     const server = this.servers[name];
     const { command, env } = server;
-    const direct = await session(new Client(command, { era: 'legacy', env, roots: this.roots }), (one) => shown(one, server, true));
-    this.direct[name] = direct;
+    const directly = (era) => session(new Client(command, { era, env, roots: this.roots }), (one) => shown(one, server, true));
+    const older = await directly('legacy');
+    this.direct[name] = { legacy: older, modern: server.differsByEra ? await directly('modern') : older };
     const homeOf = this.homes(name, [name]);
     for (const [round, era] of ROUNDS) {
       const label = `${name}, ${round}, ${era}`;
+      const direct = this.direct[name][era];
       let seen;
       await check(`${label}: a session`, async () => {
         seen = await session(this.through(homeOf(round, era), era), (one) => shown(one, server, false));
@@ -182,7 +184,7 @@ class Comparison {
   /** Compares the errors of one server behind `wrap`: those for unknown tools and wrong arguments are the server's own. */
   async inOwnWords(name) {
     const { command, env = {} } = this.servers[name];
-    const { lists } = this.direct[name];
+    const { lists } = this.direct[name].legacy;
     const strict = lists.tools.find(({ inputSchema }) => Object.values(inputSchema.properties ?? {}).some(({ default: one }) => one === undefined)
       && inputSchema.required?.length > 0 && inputSchema.required.every((argument) => inputSchema.properties[argument]?.default === undefined));
     const call = (tool, args) => ({ name: tool, arguments: args });
@@ -227,7 +229,7 @@ class Comparison {
   /** The tools that a list lacks. A first list waits 45 seconds for the servers, and fourteen may need longer on a busy machine. */
   missing(tools) {
     const names = new Set(tools.map(({ name }) => name));
-    const all = Object.keys(this.servers).flatMap((server) => this.direct[server].lists.tools.map(({ name }) => [server, name]));
+    const all = Object.keys(this.servers).flatMap((server) => this.direct[server].legacy.lists.tools.map(({ name }) => [server, name]));
     return all.filter(([server, name]) => !names.has(name) && !names.has(`${server}_${name}`));
   }
 
@@ -236,7 +238,7 @@ class Comparison {
     const { requests, normalize } = this.servers[name];
     for (const [at, one] of requests.entries()) {
       const { answer, failed } = await exchange(client, one, normalize, false);
-      const expected = this.direct[name].answers[at];
+      const expected = this.direct[name][client.era].answers[at];
       assert.deepEqual({ answer, failed }, { answer: expected.answer, failed: expected.failed }, `${name}: ${one.params.name}`);
     }
   }

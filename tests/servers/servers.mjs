@@ -126,8 +126,8 @@ const mongodb = ({ at, documents }) => {
   return {
     command: script('mongodb-mcp-server/dist/esm/index.js', '--telemetry', 'disabled', '--connectionString', documents),
     env: { HOME: at('mongodb-home') },
-    // In revision 2026-07-28, version 3.0.4 does not read the client's capabilities, and deletes without a question. The same happens without Portcullis.
-    protocol: 'legacy',
+    // In revision 2026-07-28, version 3.0.4 does not read the client's capabilities, and deletes without a question.
+    differsByEra: true,
     normalize: withoutRandomMarks,
     requests: [
       varying(call('list-connections', {})),

@@ -34,9 +34,27 @@ pub(crate) struct Settings {
 /// Properties of the upstream that earlier connections showed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PeerTraits {
-    era: Option<Era>,
+    /// The era of the last connection for which [`Era::Modern`] was preferred.
+    when_modern_is_preferred: Option<Era>,
+    /// The era of the last connection for which [`Era::Legacy`] was preferred.
+    when_legacy_is_preferred: Option<Era>,
     /// Whether the upstream supports only HTTP+SSE, the transport of MCP 2024-11-05.
     sse: bool,
+}
+
+impl PeerTraits {
+    /// The era of the last connection for which this era was preferred.
+    fn with_preference(self, preferred: Era) -> Option<Era> {
+        match preferred {
+            Era::Modern => self.when_modern_is_preferred,
+            Era::Legacy => self.when_legacy_is_preferred,
+        }
+    }
+
+    /// Whether another connection would or might have the preferred era, and the one with the era `used` does not.
+    pub(crate) fn is_worth_reconnecting(self, used: Era, preferred: Era) -> bool {
+        used != preferred && !self.sse && self.with_preference(preferred) != Some(used)
+    }
 }
 
 /// A transport to try.
@@ -70,10 +88,12 @@ pub(crate) fn login(
     }
 }
 
-/// Connects, and finds out which revision of MCP the upstream speaks. Also returns the traits for the next connection.
+/// Connects, and finds out which revision of MCP the upstream speaks. `preferred`: the era to use if the upstream
+/// supports both, and the configuration leaves the choice. Also returns the traits for the next connection.
 pub(crate) async fn connect(
     settings: &Settings,
     traits: PeerTraits,
+    preferred: Era,
 ) -> Result<(Connection, PeerTraits), FaultCause> {
     let plan = &settings.plan;
     let connecting = async {
@@ -84,30 +104,37 @@ pub(crate) async fn connect(
             Target::Either(_) if traits.sse => TransportChoice::Sse,
             Target::Either(_) => TransportChoice::Http,
         };
-        let shaken = handshake_over(settings, way, traits.era).await;
+        let known = traits.with_preference(preferred);
+        let shaken = handshake_over(settings, way, known, preferred).await;
         let may_be_sse = matches!(plan.target, Target::Either(_)) && !traits.sse;
         let (way, connection) = match shaken {
             // A server that supports only HTTP+SSE answers a POST request with one of these statuses.
             Err(refused @ FaultCause::Refused(400 | 404 | 405 | 406 | 415, _))
                 if may_be_sse && plan.protocol != Protocol::Modern =>
             {
-                let connection = handshake_over(settings, TransportChoice::Sse, None).await;
+                let connection =
+                    handshake_over(settings, TransportChoice::Sse, None, preferred).await;
                 // The server does not support HTTP+SSE either. The first failure says more.
                 (TransportChoice::Sse, connection.map_err(|_older| refused)?)
             }
             shaken => (way, shaken?),
         };
-        let traits =
-            PeerTraits { era: Some(connection.peer.era), sse: matches!(way, TransportChoice::Sse) };
+        let mut traits = PeerTraits { sse: matches!(way, TransportChoice::Sse), ..traits };
+        match preferred {
+            Era::Modern => traits.when_modern_is_preferred = Some(connection.peer.era),
+            Era::Legacy => traits.when_legacy_is_preferred = Some(connection.peer.era),
+        }
         Ok((connection, traits))
     };
     timeout(plan.start, connecting).await.unwrap_or(Err(FaultCause::TimedOut(plan.start)))
 }
 
+/// Opens a channel and performs the handshake. `known`: the era that an earlier connection with the same preference had.
 async fn handshake_over(
     settings: &Settings,
     way: TransportChoice,
-    era: Option<Era>,
+    known: Option<Era>,
+    preferred: Era,
 ) -> Result<Connection, FaultCause> {
     let client = &settings.client;
     let channel = open(settings, way).await?;
@@ -115,34 +142,83 @@ async fn handshake_over(
         let peer = handshake::initialize(&channel, client).await?;
         Ok(ready(channel, peer))
     };
-    match (settings.plan.protocol, era, way) {
-        (Protocol::Legacy, _, _) => legacy(channel).await.map_err(not_legacy),
-        (Protocol::Auto, Some(Era::Legacy), _)
-        | (Protocol::Auto, None | Some(Era::Modern), TransportChoice::Sse) => legacy(channel).await,
-        (Protocol::Modern, _, _) => {
+    match (settings.plan.protocol, known, preferred, way) {
+        (Protocol::Legacy, ..) => legacy(channel).await.map_err(not_legacy),
+        (Protocol::Modern, ..) => {
             let peer = handshake::discover(&channel, client).await?;
             Ok(ready(channel, peer))
         }
+        (Protocol::Auto, Some(Era::Legacy), ..)
+        | (Protocol::Auto, None | Some(Era::Modern), _, TransportChoice::Sse) => {
+            legacy(channel).await
+        }
+        (
+            Protocol::Auto,
+            None,
+            Era::Legacy,
+            way @ (TransportChoice::Stdio | TransportChoice::Http),
+        ) => prefer_legacy(settings, way, channel).await,
         (
             Protocol::Auto,
             None | Some(Era::Modern),
-            TransportChoice::Stdio | TransportChoice::Http,
-        ) => {
-            match handshake::probe(&channel, client).await {
-                Ok(Probe::Settled(peer)) => Ok(ready(channel, peer)),
-                Ok(Probe::NotModern(why)) => {
-                    tracing::debug!("upstream `{}` is not modern: {why}", settings.name);
-                    legacy(channel).await
-                }
-                // Some servers exit when they receive an unknown method.
-                Err(FaultCause::Lost(why)) => {
-                    tracing::debug!("upstream `{}` is not modern: {why}", settings.name);
-                    drop(channel);
-                    legacy(open(settings, way).await?).await
-                }
-                Err(trouble) => Err(trouble),
-            }
+            Era::Modern | Era::Legacy,
+            way @ (TransportChoice::Stdio | TransportChoice::Http),
+        ) => prefer_modern(settings, way, channel).await,
+    }
+}
+
+/// Performs the handshake of the modern protocol, or that of the legacy protocol if the upstream has no other.
+async fn prefer_modern(
+    settings: &Settings,
+    way: TransportChoice,
+    channel: Channel,
+) -> Result<Connection, FaultCause> {
+    let client = &settings.client;
+    let channel = match handshake::probe(&channel, client).await {
+        Ok(Probe::Settled(peer)) => return Ok(ready(channel, peer)),
+        Ok(Probe::NotModern(why)) => {
+            tracing::debug!("upstream `{}` is not modern: {why}", settings.name);
+            channel
         }
+        // Some servers exit when they receive an unknown method.
+        Err(FaultCause::Lost(why)) => {
+            tracing::debug!("upstream `{}` is not modern: {why}", settings.name);
+            drop(channel);
+            open(settings, way).await?
+        }
+        Err(trouble) => return Err(trouble),
+    };
+    let peer = handshake::initialize(&channel, client).await?;
+    Ok(ready(channel, peer))
+}
+
+/// Performs the handshake of the legacy protocol, or that of the modern protocol if the upstream has no other.
+///
+/// # Errors
+///
+/// The failure of the legacy handshake, if the upstream has no modern protocol either.
+async fn prefer_legacy(
+    settings: &Settings,
+    way: TransportChoice,
+    channel: Channel,
+) -> Result<Connection, FaultCause> {
+    let client = &settings.client;
+    let refused = match handshake::initialize(&channel, client).await {
+        Ok(peer) => return Ok(ready(channel, peer)),
+        Err(refused) => refused,
+    };
+    let channel = if matches!(refused, FaultCause::Lost(_)) {
+        drop(channel);
+        open(settings, way).await?
+    } else if handshake::concerns_both_eras(&refused) {
+        return Err(refused);
+    } else {
+        channel
+    };
+    tracing::debug!("upstream `{}` is not legacy: {refused}", settings.name);
+    match handshake::discover(&channel, client).await {
+        Ok(peer) => Ok(ready(channel, peer)),
+        Err(_not_modern) => Err(refused),
     }
 }
 

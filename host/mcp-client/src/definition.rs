@@ -133,7 +133,7 @@ pub enum Transport {
 /// Which revision of MCP an upstream speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 pub enum Protocol {
-    /// The host asks the server, and remembers the answer.
+    /// The host finds out which the server supports. If it supports both eras, that of the client is used.
     #[default]
     #[serde(rename = "auto")]
     Auto,

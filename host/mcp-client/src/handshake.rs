@@ -166,15 +166,7 @@ fn judge(done: RequestEnd) -> Result<DiscoverResult, FaultCause> {
                 FaultCause::from(ConnectFailure::Refused(error)).to_string(),
             ));
         }
-        // On this channel, the legacy protocol would fail for the same reason.
-        RequestEnd::Trouble(
-            trouble @ (FaultCause::NotRunning(_)
-            | FaultCause::Login(_)
-            | FaultCause::Lost(_)
-            | FaultCause::Closed
-            | FaultCause::Busy(_)
-            | FaultCause::Refused(401 | 403, _)),
-        ) => return Err(trouble),
+        RequestEnd::Trouble(trouble) if concerns_both_eras(&trouble) => return Err(trouble),
         RequestEnd::Trouble(trouble) => return Ok(DiscoverResult::NotModern(trouble.to_string())),
         RequestEnd::SessionGone => {
             return Err(FaultCause::protocol("it ended a session that did not exist"));
@@ -192,6 +184,19 @@ fn judge(done: RequestEnd) -> Result<DiscoverResult, FaultCause> {
         .map(Value::take);
     let info = named.or_else(|| result.remove("serverInfo"));
     Ok(DiscoverResult::Modern(peer(Era::Modern, MODERN, info, result)))
+}
+
+/// Whether the handshake of the other era would fail on this channel for the same reason.
+pub(crate) fn concerns_both_eras(trouble: &FaultCause) -> bool {
+    matches!(
+        trouble,
+        FaultCause::NotRunning(_)
+            | FaultCause::Login(_)
+            | FaultCause::Lost(_)
+            | FaultCause::Closed
+            | FaultCause::Busy(_)
+            | FaultCause::Refused(401 | 403, _)
+    )
 }
 
 fn names_modern(versions: Option<&Value>) -> bool {

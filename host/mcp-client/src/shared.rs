@@ -17,6 +17,7 @@ use crate::fault::{Fault, FaultCause};
 use crate::listing::{Fetched, Listing, fetch};
 use crate::memory::{RememberedUpstream, UpstreamMemory};
 use crate::raw_lists::RawLists;
+use crate::wire::Era;
 
 /// The longest time for which a listing counts as current, if its upstream names a time.
 const MAX_FRESHNESS: Duration = Duration::from_secs(24 * 60 * 60);
@@ -65,6 +66,8 @@ pub(crate) type Attempt = watch::Receiver<Option<Result<Arc<Connection>, FaultCa
 /// The connection to an upstream, and the traits that earlier connections showed.
 pub(crate) struct ConnectionSlot {
     pub(crate) now: ConnectionState,
+    /// The era to use if the upstream supports both, and the configuration leaves the choice.
+    pub(crate) preferred: Era,
     traits: PeerTraits,
     /// Failures to connect in a row.
     failures: u32,
@@ -79,6 +82,14 @@ pub(crate) enum ConnectionState {
     /// The last attempt failed. There is no new attempt before this instant.
     Resting(Instant, FaultCause),
     Closed,
+}
+
+impl ConnectionSlot {
+    /// Whether the connection accepts requests, and connecting again would not lead to the preferred era.
+    fn suits(&self, connection: &Connection) -> bool {
+        let era = connection.peer.era;
+        !connection.has_ended() && !self.traits.is_worth_reconnecting(era, self.preferred)
+    }
 }
 
 impl Shared {
@@ -96,6 +107,7 @@ impl Shared {
             settings: Arc::new(settings),
             slot: Mutex::new(ConnectionSlot {
                 now: ConnectionState::Idle,
+                preferred: Era::Modern,
                 traits: PeerTraits::default(),
                 failures: 0,
             }),
@@ -171,47 +183,69 @@ impl Shared {
         }
     }
 
-    /// The connection. Connects first if there is none.
+    /// The connection. Connects first if there is none, or if the upstream may support the preferred era and the
+    /// connection has the other.
     pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, FaultCause> {
-        let mut attempt = {
-            let mut slot = self.slot.lock();
-            match &slot.now {
-                ConnectionState::Ready(connection) if !connection.has_ended() => {
-                    return Ok(connection.clone());
+        loop {
+            let mut attempt = {
+                let mut slot = self.slot.lock();
+                match &slot.now {
+                    ConnectionState::Ready(connection) if slot.suits(connection) => {
+                        return Ok(connection.clone());
+                    }
+                    // An attempt whose sender was dropped was given up.
+                    ConnectionState::Connecting(attempt) if attempt.has_changed().is_ok() => {
+                        attempt.clone()
+                    }
+                    ConnectionState::Resting(until, trouble) if Instant::now() < *until => {
+                        let again = until.saturating_duration_since(Instant::now());
+                        let because = trouble.to_string().into();
+                        return Err(FaultCause::Connecting { again, because });
+                    }
+                    ConnectionState::Closed => return Err(FaultCause::Closed),
+                    ConnectionState::Idle
+                    | ConnectionState::Ready(_)
+                    | ConnectionState::Connecting(_)
+                    | ConnectionState::Resting(..) => {
+                        let attempt = self.attempt(slot.traits, slot.preferred);
+                        let next = ConnectionState::Connecting(attempt.clone());
+                        self.abandon(std::mem::replace(&mut slot.now, next));
+                        attempt
+                    }
                 }
-                // An attempt whose sender was dropped was given up.
-                ConnectionState::Connecting(attempt) if attempt.has_changed().is_ok() => {
-                    attempt.clone()
-                }
-                ConnectionState::Resting(until, trouble) if Instant::now() < *until => {
-                    let again = until.saturating_duration_since(Instant::now());
-                    let because = trouble.to_string().into();
-                    return Err(FaultCause::Connecting { again, because });
-                }
-                ConnectionState::Closed => return Err(FaultCause::Closed),
-                ConnectionState::Idle
-                | ConnectionState::Ready(_)
-                | ConnectionState::Connecting(_)
-                | ConnectionState::Resting(..) => {
-                    let attempt = self.attempt(slot.traits);
-                    slot.now = ConnectionState::Connecting(attempt.clone());
-                    attempt
-                }
+            };
+            let connection = match attempt.wait_for(Option::is_some).await {
+                Ok(outcome) => outcome.clone().unwrap_or(Err(FaultCause::Closed))?,
+                Err(_) => return Err(FaultCause::Closed),
+            };
+            // The attempt may have begun before another era was preferred.
+            let slot = self.slot.lock();
+            if connection.has_ended() || slot.suits(&connection) {
+                return Ok(connection);
             }
-        };
-        match attempt.wait_for(Option::is_some).await {
-            Ok(outcome) => outcome.clone().unwrap_or(Err(FaultCause::Closed)),
-            Err(_) => Err(FaultCause::Closed),
+        }
+    }
+
+    /// Ends a connection of another era than the preferred one, if there is one.
+    fn abandon(&self, before: ConnectionState) {
+        if let ConnectionState::Ready(connection) = before
+            && !connection.has_ended()
+        {
+            // The follower would take the end of its subscription for a change, and connect again.
+            *self.follower.lock() = None;
+            let why = "the host uses the revision of MCP that the session's client speaks";
+            connection.channel.calls.retire(FaultCause::lost(why));
+            tokio::spawn(async move { connection.channel.wire.close().await });
         }
     }
 
     /// Begins to connect in the background.
-    fn attempt(self: &Arc<Self>, traits: PeerTraits) -> Attempt {
+    fn attempt(self: &Arc<Self>, traits: PeerTraits, preferred: Era) -> Attempt {
         let (outcome, attempt) = watch::channel(None);
         let settings = self.settings.clone();
         let (shared, end) = (Arc::downgrade(self), self.end.clone());
         tokio::spawn(async move {
-            let connected = end.run_until_cancelled(connect(&settings, traits)).await;
+            let connected = end.run_until_cancelled(connect(&settings, traits, preferred)).await;
             let (Some(connected), Some(shared)) = (connected, shared.upgrade()) else { return };
             outcome.send_replace(Some(shared.connected(connected)));
         });

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::calls::UnassignedNotification;
 use crate::connect::{Settings, login};
 use crate::connection::{ClientSettings, Connection};
-use crate::definition::{CheckedDefinition, Definition};
+use crate::definition::{CheckedDefinition, Definition, Protocol};
 use crate::definition_error::DefinitionError;
 use crate::fault::{Fault, FaultCause};
 use crate::idle;
@@ -84,6 +84,15 @@ impl Upstream {
     /// The source of access tokens. `None`: no tokens are obtained for the upstream.
     pub fn login(&self) -> Option<&Login> {
         self.0.settings.login.as_deref()
+    }
+
+    /// From now on, this era is used if the upstream supports both and the definition has `protocol = "auto"`. A
+    /// connection of the other era ends with the next use, unless the upstream is known to refuse this era. By default,
+    /// the modern era is preferred.
+    pub fn prefer(&self, era: Era) {
+        if self.0.settings.plan.protocol == Protocol::Auto {
+            self.0.slot.lock().preferred = era;
+        }
     }
 
     /// A request. It is sent when its first event is awaited.

@@ -20,6 +20,76 @@ async fn a_server_for_both_eras_is_used_in_the_modern_era() {
     .await;
 }
 
+/// The era of the connection that answers the next call.
+async fn era_of(upstream: &Upstream) -> Era {
+    said(upstream, "log", json!({})).await;
+    match upstream.state() {
+        UpstreamState::Ready { peer, .. } => peer.era,
+        other => panic!("not connected: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_server_for_both_eras_is_used_in_the_preferred_era() {
+    within(async {
+        let web = Web::start(&["http"]);
+        for upstream in [child(&[]), defined(json!({"url": web.url}))] {
+            upstream.prefer(Era::Legacy);
+            assert_eq!(era_of(&upstream).await, Era::Legacy);
+            assert!(!said(&upstream, "seen", json!({})).await.contains("discover"));
+            upstream.prefer(Era::Modern);
+            assert_eq!(era_of(&upstream).await, Era::Modern);
+            upstream.prefer(Era::Legacy);
+            assert_eq!(era_of(&upstream).await, Era::Legacy);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_for_one_era_is_used_in_it_and_is_not_connected_again() {
+    within(async {
+        let (modern, legacy) = (Web::start(&["http", "modern"]), Web::start(&["http", "legacy"]));
+        for (upstream, era) in [
+            (child(&["modern"]), Era::Modern),
+            (defined(json!({"url": modern.url})), Era::Modern),
+            (child(&["legacy"]), Era::Legacy),
+            (child(&["legacy", "exits"]), Era::Legacy),
+            (defined(json!({"url": legacy.url})), Era::Legacy),
+        ] {
+            for preferred in [Era::Legacy, Era::Modern] {
+                upstream.prefer(preferred);
+                assert_eq!(era_of(&upstream).await, era, "{preferred:?}");
+            }
+            // Each era was preferred once, so the server's answer to both handshakes is known.
+            let before = said(&upstream, "seen", json!({})).await;
+            for preferred in [Era::Legacy, Era::Modern] {
+                upstream.prefer(preferred);
+                assert_eq!(era_of(&upstream).await, era, "{preferred:?}");
+            }
+            let after = said(&upstream, "seen", json!({})).await;
+            for method in ["initialize", "server/discover"] {
+                assert_eq!(after.matches(method).count(), before.matches(method).count());
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_configured_protocol_is_stronger_than_the_preferred_era() {
+    within(async {
+        for (protocol, era, preferred) in
+            [("legacy", Era::Legacy, Era::Modern), ("2026-07-28", Era::Modern, Era::Legacy)]
+        {
+            let upstream = child_with(&[], json!({"protocol": protocol}));
+            upstream.prefer(preferred);
+            assert_eq!(era_of(&upstream).await, era);
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_server_that_ends_at_an_unknown_request_is_restarted() {
     within(async {

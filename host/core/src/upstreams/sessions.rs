@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use portcullis_mcp_client::{
-    ClientSettings, Definition, UnassignedNotification, Upstream, UpstreamState,
+    ClientSettings, Definition, Era, UnassignedNotification, Upstream, UpstreamState,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,6 +36,8 @@ pub enum Sharing {
 pub struct Owner {
     /// A name that no other session has.
     pub name: Arc<str>,
+    /// The era of the session's client. A server that supports both eras is used in this one.
+    pub era: Era,
     /// Cancelled when the session ends.
     pub end: CancellationToken,
 }
@@ -130,6 +132,7 @@ impl UpstreamSource {
             return Ok(upstream.clone());
         }
         let first = owned.first.get_or_insert_with(|| {
+            self.upstream.prefer(owner.era);
             self.watch_end_of(owner);
             owner.name.clone()
         });
@@ -144,6 +147,7 @@ impl UpstreamSource {
         }
         let upstream = Upstream::new(&self.name, definition.clone(), client.clone())
             .map_err(|cause| NoConnection::Definition(self.name.clone(), cause))?;
+        upstream.prefer(owner.era);
         owned.others.insert(owner.name.clone(), upstream.clone());
         self.watch_end_of(owner);
         Ok(upstream)

@@ -9,7 +9,7 @@ use portcullis_core::call::client::{
 };
 use portcullis_core::sandbox::CallNotification;
 use portcullis_core::upstreams::{ANSWER_TIME, Owner};
-use portcullis_mcp_client::{Object, RpcError};
+use portcullis_mcp_client::{Era, Object, RpcError};
 use portcullis_roots::uri_of_path;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -172,13 +172,14 @@ impl Server {
         caller: &Caller,
         cx: &RequestContext<RoleServer>,
     ) -> Owner {
+        let era = if caller.modern { Era::Modern } else { Era::Legacy };
         let is_http = cx.extensions.get::<http::request::Parts>().is_some();
         if caller.modern && is_http {
             let principal = caller.principal.as_deref().unwrap_or_default();
             let end = self.shared.host.shutdown.clone();
-            return Owner { name: format!("principal {principal}").into(), end };
+            return Owner { name: format!("principal {principal}").into(), era, end };
         }
-        Owner { name: Arc::from(&*self.session.name.0), end: self.session.end.0.clone() }
+        Owner { name: Arc::from(&*self.session.name.0), era, end: self.session.end.0.clone() }
     }
 }
 
