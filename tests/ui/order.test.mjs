@@ -54,6 +54,24 @@ test("a single sentence has no label, and a warning comes first", () => {
 	assert.doesNotMatch(resultOf({ structuredContent: { success: true, message: "Gone" }, content: [{ type: "text", text: "Gone" }] }, view).textContent, /Gone.*Gone.*Raw/, "said once");
 });
 
+test("an object called result comes before the rows about it", () => {
+	inOrder({ calls: [{ tool: "one", ms: 1 }, { tool: "two", ms: 2 }], result: { assets: 31, unused: ["found"] } }, "found", "one");
+});
+
+test("a list that is a column of the rows beside it is not shown again", () => {
+	const details = [{ package: "/Game/A", strength: "hard" }, { package: "/Game/B", strength: "soft" }];
+	for (const one of details.map((row) => row.package)) {
+		assert.equal(shown({ references: ["/Game/A", "/Game/B"], details }).textContent.split(one).length, 2, one);
+	}
+	assert.match(shown({ references: ["/Game/A", "/Game/C"], details }).textContent, /\/Game\/C/, "it says more");
+});
+
+test("a map of records whose names are its keys has no column of keys", () => {
+	const heads = (data) => shown(data).all("th").map((one) => one.textContent).filter(Boolean);
+	assert.deepEqual(heads({ getSource: { name: "getSource", type: "x" }, getId: { name: "getId", type: "y" } }), ["Name", "Type"]);
+	assert.deepEqual(heads({ a: { name: "getSource", type: "x" }, b: { name: "getId", type: "y" } }), ["Key", "Name", "Type"]);
+});
+
 const answered = (data, input) => resultOf({ structuredContent: data, content: [] }, view, undefined, input);
 
 test("what repeats the input is bookkeeping", () => {

@@ -39,6 +39,11 @@ test("code spans in a sentence are code, a line of code is not changed", () => {
 	}
 });
 
+test("code that begins with a comment keeps its lines", () => {
+	assert.equal(made("/** Adds. */\nadd(a: number, b: number): number").all("pre").length, 1);
+	assert.equal(made("/srv/app is a folder.\nIt has 3 files").all("pre").length, 0);
+});
+
 test("columns without a name are numbered", () => {
 	assert.deepEqual(texts(made("| | B |\n|---|---|\n| x | 1 |\n| y | 2 |"), "th"), ["1", "B"]);
 });

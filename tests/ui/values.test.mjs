@@ -115,7 +115,9 @@ test("texts are recognised by their form", () => {
 	for (const [value, kind] of [
 		["/srv/project/packages/source/InputField.tsx", "path"],
 		["src/main.rs", "path"],
+		["Source/MyGame/Door.h:6", "path"],
 		["C:\\Users\\ada\\file.txt", "path"],
+		["ui://portcullis/query_asset/2670c2a4096e18001b5fea6167e041d700c95ca3.html", "path"],
 		["2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", "hash"],
 		["123e4567-e89b-12d3-a456-426614174000", "hash"],
 		["v2.3.1-rc.1", "mono"]

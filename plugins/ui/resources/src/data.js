@@ -148,7 +148,12 @@ export class Viewer {
 		const entries = Object.entries(value).map(([key, part]) => [key, part, this.within(schema, key)]);
 		const isEcho = ([key, part]) => !depth && part !== "" && this.input?.[plain(key)] === part;
 		const isRequest = (part) => isObject(part) && Object.values(part).every(isScalar) && Object.entries(part).filter(isEcho).length * 2 > Object.keys(part).length;
+		// A list that is a column of the rows beside it says nothing more.
+		const isColumn = (list) =>
+			Array.isArray(list) && list.length && list.every((one) => typeof one === "string") &&
+			entries.some(([, rows]) => Array.isArray(rows) && rows.length === list.length && isObject(rows[0]) && Object.keys(rows[0]).some((key) => rows.every((row, at) => row?.[key] === list[at])));
 		const all = (parts.measured?.(entries) ?? entries)
+			.filter(([, part]) => !isColumn(part))
 			// Of an object that mostly repeats the input, all members are taken for such repetitions.
 			.flatMap(([key, part, inner]) => (isRequest(part) ? Object.entries(part).map(([name, one]) => [name, one, this.within(inner, name), true]) : [[key, part, inner]]))
 			.sort(([a], [b]) => (order.indexOf(a) + 1 || 1e6) - (order.indexOf(b) + 1 || 1e6));

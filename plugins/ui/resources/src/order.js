@@ -94,13 +94,16 @@ export function arrange(entries, isRows, isNamed, isEcho = () => false) {
 	book = [...untitled(echoes), ...book];
 	const documents = main.filter((entry) => isLong(entry[1]) && !isFinding(entry));
 	const rows = main.filter((entry) => !isLong(entry[1]) && !isFinding(entry));
-	const rest = large.filter((entry) => !isMain(entry) && !isFinding(entry));
+	const objects = large.filter((entry) => !isMain(entry) && !isFinding(entry));
+	// An object called "result" is the answer itself, and the rows beside it are about it.
+	const results = objects.filter(([key]) => /^(results?|answer|output)$/.test(plain(key)));
+	const rest = objects.filter((entry) => !results.includes(entry));
 	const list = { kind: "facts", entries: facts };
 	const sections = (all) => all.map((entry) => ({ kind: "section", entries: [entry] }));
 	const first = isThing ? [list, ...sections(rows)] : [...sections(rows), list];
 	return {
 		title,
-		pieces: [{ kind: "notice", entries: notices }, ...sections(large.filter(isFinding)), ...sections(documents), ...first, ...sections(rest), { kind: "book", entries: book }].filter(
+		pieces: [{ kind: "notice", entries: notices }, ...sections(large.filter(isFinding)), ...sections(documents), ...sections(results), ...first, ...sections(rest), { kind: "book", entries: book }].filter(
 			(piece) => piece.entries.length
 		)
 	};

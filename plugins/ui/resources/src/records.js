@@ -92,9 +92,14 @@ export function recordsIn(value, view, schema, name = "") {
 		return { records: parts.map(([key, part]) => ({ name: key, value: part })), columns: [{ key: "name" }, { key: "value" }] };
 	}
 	if (parts.every(([, part]) => isObject(part) && Object.keys(part).length) && areAlike(parts.map(([, part]) => part))) {
+		const columns = columnsOf(parts.map(([, part]) => part), view.within(schema, parts[0][0]));
+		// Records that already contain their names need no column of keys.
+		if (columns.some((column) => parts.every(([key, part]) => part[column.key] === key))) {
+			return { records: parts.map(([, part]) => part), columns };
+		}
 		const first = ["name", "key", "entry"].find((key) => parts.every(([, part]) => !has(part, key))) ?? "#";
 		const records = parts.map(([key, part]) => ({ [first]: key, ...part }));
-		return { records, columns: [{ key: first }, ...columnsOf(parts.map(([, part]) => part), view.within(schema, parts[0][0]))] };
+		return { records, columns: [{ key: first }, ...columns] };
 	}
 	return undefined;
 }

@@ -54,8 +54,9 @@ export function textOf(text, view, more = {}) {
 		return special;
 	}
 	const lines = text.trim().split("\n");
-	// Text in lines or columns keeps its line breaks. Text in sentences is wrapped.
+	// Text in lines or columns keeps its line breaks, and so does code that begins with a comment. Text in sentences is wrapped.
 	const isSet =
+		/^\/[/*]/.test(lines[0]) ||
 		lines.some((line) => /^(\s{2,}|\t)\S|\S {3,}\S|[{};]\s*$/.test(line)) ||
 		(lines.length > 3 && lines.every((line) => line.length < 160 && !/[.!?:]$/.test(line.trim())));
 	return isSet ? code(text) : cut(h("p", { class: "text", dir: "auto" }), text.trim(), 4000, (piece) => [piece]);

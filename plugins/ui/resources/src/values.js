@@ -216,7 +216,7 @@ const FORMS = [
 		(text) => clipped(text, 6, "hash mono")
 	],
 	[
-		(text) => /^(~?\/|\.{1,2}\/|[a-z]:[\\/]|\\\\)?([^\s/\\<>:"|?*]+[\\/]){1,40}[^/\\<>"|?*\n]*$/i.test(text) && /^(~?\/|\.{1,2}\/|[a-z]:[\\/])|\.\w{1,8}$|[\\/]$/i.test(text) && text.length > 3,
+		(text) => /^(~?\/|\.{1,2}\/|[a-z]:[\\/]|\\\\|[a-z][\w+.-]*:\/\/)?([^\s/\\<>:"|?*]+[\\/]){1,40}[^/\\<>"|?*\n]*$/i.test(text) && /^(~?\/|\.{1,2}\/|[a-z]:[\\/]|[a-z][\w+.-]*:\/\/)|\.\w{1,8}(:\d+){0,2}$|[\\/]$/i.test(text) && text.length > 3,
 		(text) => clipped(text, Math.min(text.length - 1, Math.max(8, Math.min(28, /[^/\\]*[/\\]?$/.exec(text)[0].length + 1))), "path mono")
 	],
 	[(text) => /^v?\d+\.\d+\.\d+([-+.][\w.+-]+)?$/.test(text), (text) => h("span", { class: "mono still" }, text)]
