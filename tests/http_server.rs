@@ -139,7 +139,7 @@ fn both_eras_are_served() {
 fn each_session_has_an_upstream_server_of_its_own_unless_all_share_it() {
     for (share, expected) in [("session", 2), ("all", 1)] {
         let home = Home::new();
-        let script = "echo started >> $HOME/starts; exec \"$0\" stdio";
+        let script = "echo started >> $HOME/starts; exec \"$0\" stdio legacy";
         home.configure(&format!(
             "[host]\nbundled = false\n[upstreams.one]\ncommand = \"/bin/sh\"\nshare = {share:?}\n\
              args = [\"-c\", '{script}', {:?}]\n",
