@@ -224,7 +224,7 @@ const COMPARED = [
 	["shapes", "stats", "A weather forecast: units stand beside the numbers"],
 	["filesystem", "read_multiple_files", "Two files, each by what it is"],
 	["time", "convert_time", "Times with their zones"],
-	["portcullis", "find_unused_assets", "A long list with warnings"]
+	["portcullis", "find_unused_assets", "A long list of paths"]
 ];
 
 const binding = (place) => ({ path: place });
