@@ -56,7 +56,7 @@ sessions: _build
     #!/usr/bin/env bash
     set -euo pipefail
     target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
-    cargo test --quiet --package portcullis-cluster-state --test redis -- --include-ignored
+    cargo test --quiet --test redis -- --include-ignored
     cargo build --quiet --package guest-conformance --package guest-keeper --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
     plugins="$target/plugins/wasm32-wasip2/plugin"
     PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/sessions.mjs

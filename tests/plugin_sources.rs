@@ -160,6 +160,24 @@ fn a_plugin_comes_from_a_registry_with_tls_and_a_login_and_a_moved_tag_is_held_b
 }
 
 #[test]
+fn a_system_without_certificates_reaches_registries_without_tls() {
+    let mut home = home();
+    let empty = home.files().join("empty.pem");
+    fs::write(&empty, "").expect("an empty file");
+    home.set("SSL_CERT_FILE", empty.to_str().expect("a path is UTF-8"));
+    let registry = Registry::start(None);
+    registry.component("org/echo", "1", &component("echo"));
+    let reference = registry.reference("org/echo:1");
+    let added = home.run(&["plugin", "add", &reference, "--yes"]);
+    check(&added, 0, &["installed: ", "the package `ca-certificates`", "SSL_CERT_FILE"]);
+    let certificate = Certificate::new(home.path());
+    let registry = Registry::start(Some(certificate.server()));
+    let reference = registry.reference("org/echo:1");
+    let refused = home.run(&["plugin", "add", &reference, "--name", "b", "--yes"]);
+    check(&refused, 2, &["certificate cannot be trusted", "the package `ca-certificates`"]);
+}
+
+#[test]
 fn pinned_and_copied_plugins_are_updated_only_from_a_named_source() {
     let home = home();
     let registry = Registry::start(None);

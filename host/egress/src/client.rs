@@ -173,7 +173,7 @@ impl Client {
         if let Some(client) = &self.client {
             return Ok(client.clone());
         }
-        let client = self.builder()?.build().map_err(|error| {
+        let client = self.builder().build().map_err(|error| {
             // The text of reqwest's error does not contain its cause.
             tracing::error!(
                 "cannot make the HTTP client: {}",
@@ -184,20 +184,15 @@ impl Client {
         Ok(self.client.insert(client).clone())
     }
 
-    fn builder(&self) -> Result<reqwest::ClientBuilder, Fault> {
-        let tls = tls_config().map_err(|error| {
-            let error = portcullis_sanitize::error_chain(&error);
-            tracing::error!("cannot load the system's certificates: {error}");
-            Fault::Misconfigured
-        })?;
+    fn builder(&self) -> reqwest::ClientBuilder {
         let resolver = PolicyResolver { policy: self.policy.clone(), names: self.names.clone() };
-        Ok(reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
+        reqwest::Client::builder()
+            .tls_backend_preconfigured(tls_config())
             // The caller gets the redirect as a response. The policy judges the next request like any other.
             .redirect(reqwest::redirect::Policy::none())
             .dns_resolver(resolver)
             .referer(false)
-            .user_agent(self.agent))
+            .user_agent(self.agent)
     }
 }
 

@@ -92,7 +92,7 @@ fn everything() -> TestPolicy {
 /// A client that uses no proxy, whatever the environment of the tests says.
 fn client(policy: TestPolicy) -> Client {
     let mut client = Client::new(policy, LIMITS, "tests");
-    client.client = Some(client.builder().unwrap().no_proxy().build().unwrap());
+    client.client = Some(client.builder().no_proxy().build().unwrap());
     client
 }
 

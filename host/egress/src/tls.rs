@@ -2,23 +2,31 @@
 
 use std::sync::OnceLock;
 
-use rustls::ClientConfig;
+use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::ConfigVerifierExt;
 
-/// The TLS configuration with the system's certificates. They are loaded once. A failure is not kept: the next call
-/// tries again.
-///
-/// # Errors
-///
-/// The system's certificates cannot be loaded.
-pub fn tls_config() -> Result<ClientConfig, rustls::Error> {
+/// The TLS configuration with the system's certificates. They are loaded once. If they cannot be loaded, no certificate
+/// of a host is trusted, and requests without TLS still work; the next call tries again.
+pub fn tls_config() -> ClientConfig {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
     let load = || {
         // The provider of another part of the process may be installed already. That provider is also suitable.
         let _already = rustls::crypto::ring::default_provider().install_default();
         ClientConfig::with_platform_verifier()
     };
-    get_or_try_init(&CONFIG, load).cloned()
+    get_or_try_init(&CONFIG, load).cloned().unwrap_or_else(|error| {
+        let error = portcullis_sanitize::error_chain(&error);
+        tracing::warn!(
+            "cannot load the system's certificates, so requests over https will fail: {error}; install them (on Debian the \
+             package `ca-certificates`), or name a file of certificates in SSL_CERT_FILE"
+        );
+        trusting_nobody()
+    })
+}
+
+/// The configuration that trusts no certificate.
+fn trusting_nobody() -> ClientConfig {
+    ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
 }
 
 /// The value of a cell. If the cell is empty, `make` makes the value. An error of `make` is not kept.

@@ -21,9 +21,6 @@ pub enum ClientError {
     /// The tokio runtime of the client cannot be started.
     #[error("starting its runtime")]
     Runtime(#[source] std::io::Error),
-    /// The system's certificates cannot be read.
-    #[error("reading the system's certificates: {0}")]
-    Tls(String),
     /// The client of reqwest cannot be made.
     #[error("making a client")]
     Client(#[source] reqwest::Error),
@@ -70,10 +67,8 @@ impl Collector {
             .enable_all()
             .build()
             .map_err(ClientError::Runtime)?;
-        let tls =
-            portcullis_egress::tls_config().map_err(|error| ClientError::Tls(error.to_string()))?;
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
+            .tls_backend_preconfigured(portcullis_egress::tls_config())
             // Headers with secrets go to the configured address only, so no redirect is followed.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)

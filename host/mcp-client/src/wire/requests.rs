@@ -59,11 +59,8 @@ impl Requests {
         connect: Duration,
     ) -> Result<Self, FaultCause> {
         let failed = |error: String| FaultCause::NotRunning(error.into());
-        let tls = portcullis_egress::tls_config()
-            .map_err(|error| portcullis_sanitize::error_chain(&error))
-            .map_err(|error| failed(format!("cannot load the system's certificates: {error}")))?;
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
+            .tls_backend_preconfigured(portcullis_egress::tls_config())
             // The headers may contain secrets, which the target of a redirect must not receive.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
