@@ -7,7 +7,7 @@ import { gallery, show } from "./gallery.mjs";
 import { startHosts } from "./host.mjs";
 
 /** Maximum number of presses of Tab in one direction: more than any view of the gallery has controls. */
-const STOPS = 80;
+const STOPS = 120;
 
 /** Adds the functions of the test to the frame of a view. */
 function watch() {
