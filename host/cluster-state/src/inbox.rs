@@ -156,7 +156,7 @@ impl Inbox {
         let entries = entries_of(found).ok_or(StateError::Foreign { what: "an inbox" })?;
         let place = [INBOX.as_bytes(), self.host.0.as_bytes()];
         let mut received = Vec::new();
-        for (id, kind, value) in entries {
+        for Entry { id, kind, value } in entries {
             self.last = id;
             if kind == b"wake" {
                 received.extend(String::from_utf8(value).ok().map(Received::Wake));
@@ -192,14 +192,21 @@ async fn wait(
     connection.run(work).await
 }
 
-/// The entries of an inbox with their ids, kinds and values, from the answer to `XREAD`.
-fn entries_of(answer: redis::Value) -> Option<Vec<(String, Vec<u8>, Vec<u8>)>> {
-    type Entry = (String, Vec<Vec<u8>>);
-    let streams: Option<Vec<(String, Vec<Entry>)>> = redis::from_redis_value(answer).ok()?;
+/// An entry of an inbox.
+struct Entry {
+    id: String,
+    kind: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// The entries of an inbox, from the answer to `XREAD`.
+fn entries_of(answer: redis::Value) -> Option<Vec<Entry>> {
+    type Listed = (String, Vec<Vec<u8>>);
+    let streams: Option<Vec<(String, Vec<Listed>)>> = redis::from_redis_value(answer).ok()?;
     let entries = streams.unwrap_or_default().into_iter().flat_map(|(_, entries)| entries);
-    let parts = |(id, fields): Entry| {
+    let parts = |(id, fields): Listed| {
         let mut fields = fields.into_iter();
-        Some((id, fields.next()?, fields.next()?))
+        Some(Entry { id, kind: fields.next()?, value: fields.next()? })
     };
     entries.map(parts).collect()
 }

@@ -18,6 +18,7 @@ use portcullis_core::call::{self, Call, PluginAnswer, SourceAnswer, Work};
 use portcullis_core::host::Host;
 use portcullis_core::sandbox::{Broadcast, CallContext};
 use portcullis_core::upstreams::Owner;
+use portcullis_mcp_client::Era;
 
 /// Interval at which a plugin is asked for the version of a resource that a client is subscribed to.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
@@ -45,7 +46,11 @@ impl Watcher {
     /// A watcher for a legacy session that another host may have begun.
     pub(super) fn of_session(session: &Arc<Session>) -> Self {
         let has_roots = session.initialized_by.lock().is_some();
-        let owner = Owner { name: Arc::from(&*session.name.0), end: session.end.0.clone() };
+        let owner = Owner {
+            name: Arc::from(&*session.name.0),
+            era: Era::Legacy,
+            end: session.end.0.clone(),
+        };
         let changed = session.changed.sender.clone();
         Self { session: Arc::downgrade(session), has_roots, owner, changed }
     }
