@@ -58,6 +58,11 @@ test("an object called result comes before the rows about it", () => {
 	inOrder({ calls: [{ tool: "one", ms: 1 }, { tool: "two", ms: 2 }], result: { assets: 31, unused: ["found"] } }, "found", "one");
 });
 
+test("whether something is valid comes before the reasons", () => {
+	inOrder({ errors: [{ path: "/a", message: "reason one" }, { path: "/b", message: "reason two" }], isValid: false, summary: ["long enough for a line of its own, as one of two", "and the second of the two lines of the summary"] }, "Valid", "reason one");
+	inOrder({ rows: [{ a: "first", b: 1 }, { a: "second", b: 2 }], isOpen: false }, "first", "Open");
+});
+
 test("a list that is a column of the rows beside it is not shown again", () => {
 	const details = [{ package: "/Game/A", strength: "hard" }, { package: "/Game/B", strength: "soft" }];
 	for (const one of details.map((row) => row.package)) {

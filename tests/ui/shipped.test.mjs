@@ -43,9 +43,9 @@ test("the packed runtimes have the messages that they may say, and no others", a
 	assert.ok(!unpack(await read("packed.js")).includes(english.pieChart), "charts are in the whole runtime alone");
 });
 
-test("the runtime is under 38.7 KB, script and styles together", async () => {
+test("the runtime is under 38.8 KB, script and styles together", async () => {
 	const size = Buffer.byteLength(await read("packed.js"));
-	assert.ok(size < 38_700, `${size} bytes`);
+	assert.ok(size < 38_800, `${size} bytes`);
 });
 
 test("the runtime with view specifications is under 61.2 KB", async () => {

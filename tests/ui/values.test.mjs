@@ -96,6 +96,12 @@ test("amounts that were sent as texts are right-aligned, names that look like nu
 	}
 });
 
+test("values that are missing do not make paths to text", () => {
+	const column = [undefined, undefined, "Source/Playground/Door.h:6", "", null];
+	const cell = reading("header", undefined, column, []).show(column[2]);
+	assert.match(cell.attributes?.class ?? cell.className ?? "", /path/);
+});
+
 test("texts are recognised by their form", () => {
 	for (const [value, tag, part] of [
 		["2026-03-01T10:00:00Z", "time", "1 Mar 2026"],

@@ -1,4 +1,4 @@
-// Puts the parts of an object into an order by importance for a person: notices, findings, documents, rows and facts, the rest.
+// Puts the parts of an object into an order by importance for a person: notices, verdicts, findings, documents, rows and facts, the rest.
 
 import { isObject } from "./dom.js";
 import { tokens } from "./words.js";
@@ -17,6 +17,7 @@ const BOOKKEEPING =
 /** Names of members that are bookkeeping as long as there is no error. */
 const FORMALITIES = /^(success|ok|status|errors?|warnings?)$/;
 const FINDINGS = /^(errors?|warnings?|findings|issues|problems|violations|messages|diagnostics|failures|conflicts)$/;
+const VERDICT = /^(is_)?(valid|passed)$/;
 const NAMES = /^(title|name|display_name|full_name|subject|headline)$/;
 const PLACES = /^(city|location|symbol)$/;
 
@@ -98,12 +99,14 @@ export function arrange(entries, isRows, isNamed, isEcho = () => false) {
 	// An object called "result" is the answer itself, and the rows beside it are about it.
 	const results = objects.filter(([key]) => /^(results?|answer|output)$/.test(plain(key)));
 	const rest = objects.filter((entry) => !results.includes(entry));
-	const list = { kind: "facts", entries: facts };
+	// Whether something is valid is what was asked, and the findings say why.
+	const verdicts = isThing ? [] : facts.filter(([key]) => VERDICT.test(plain(key)));
+	const list = { kind: "facts", entries: facts.filter((entry) => !verdicts.includes(entry)) };
 	const sections = (all) => all.map((entry) => ({ kind: "section", entries: [entry] }));
 	const first = isThing ? [list, ...sections(rows)] : [...sections(rows), list];
 	return {
 		title,
-		pieces: [{ kind: "notice", entries: notices }, ...sections(large.filter(isFinding)), ...sections(documents), ...sections(results), ...first, ...sections(rest), { kind: "book", entries: book }].filter(
+		pieces: [{ kind: "notice", entries: notices }, { kind: "facts", entries: verdicts }, ...sections(large.filter(isFinding)), ...sections(documents), ...sections(results), ...first, ...sections(rest), { kind: "book", entries: book }].filter(
 			(piece) => piece.entries.length
 		)
 	};

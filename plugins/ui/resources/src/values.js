@@ -261,7 +261,7 @@ const PATH = FORMS.at(-2);
  * How the values of one name are shown.
  *
  * @param values all values of a column, or one value; @param records the records around them, which may name a currency
- * @param near the values that stand together with them: they are only shown as paths if half of them are
+ * @param near the values that stand together with them: they are only shown as paths if half of those that are there are
  * @returns `right` if the values are right-aligned, `show(value, open, narrow)`, `text(value)` for charts, `label`, `isName` for
  *          numbers that identify something, and `time(value)`, milliseconds since 1970, for numbers that are times
  */
@@ -287,7 +287,7 @@ export function reading(key, schema, values, records, near = values) {
 		};
 	}
 	const tagged = there.length > 0 && there.every((value) => typeof value === "string") && isEnum(key, schema, there);
-	const sample = near.slice(0, 100);
+	const sample = near.filter((value) => !isMissing(value)).slice(0, 100);
 	const arePaths = sample.filter((value) => PATH[0](value)).length * 2 >= sample.length;
 	const one = (value, open, narrow) => {
 		if (isMissing(value)) {
