@@ -64,6 +64,7 @@ fn known_servers_are_listed_without_a_start_and_a_call_starts_only_its_server() 
 fn a_server_of_both_eras_is_used_in_the_era_of_the_client() {
     for era in Era::BOTH {
         let home = home(&[section("one", "")]);
+        fs::write(home.path().join("options"), "all").expect("a home");
         for expected_starts in [1..=2, 1..=1] {
             let before = starts(&home).len();
             let mut client = Client::start(&home, era);
