@@ -57,11 +57,11 @@ async fn what_one_host_writes_of_a_session_another_one_finds() {
 async fn a_session_is_kept_from_its_last_request_on() {
     let server = Server::start(&[]);
     let (state, host) = (server.state(&[1]), HostId::new().unwrap());
-    let kept = Some(Duration::from_millis(600));
-    state.begin_session("s", &host, b"", kept.unwrap()).await.unwrap();
+    let kept = Duration::from_millis(600);
+    state.begin_session("s", &host, b"", kept).await.unwrap();
     for _ in 0..3 {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        let look = Look { kept, restores: false, changes: 0 };
+        let look = Look { kept: Some(kept), restores: false, changes: 0 };
         assert!(state.look_at_session("s", &host, look).await.unwrap().is_some());
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
