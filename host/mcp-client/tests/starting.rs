@@ -23,10 +23,9 @@ async fn a_server_for_both_eras_is_used_in_the_modern_era() {
 /// The era of the connection that answers the next call.
 async fn era_of(upstream: &Upstream) -> Era {
     said(upstream, "log", json!({})).await;
-    match upstream.state() {
-        UpstreamState::Ready { peer, .. } => peer.era,
-        other => panic!("not connected: {other:?}"),
-    }
+    let state = upstream.state();
+    let UpstreamState::Ready { peer, .. } = state else { panic!("not connected: {state:?}") };
+    peer.era
 }
 
 #[tokio::test]
