@@ -158,6 +158,23 @@ fn each_session_has_an_upstream_server_of_its_own_unless_all_share_it() {
 }
 
 #[test]
+fn each_session_has_its_upstream_server_in_its_own_era() {
+    let home = Home::new();
+    home.configure(&format!(
+        "[host]\nbundled = false\n[upstreams.one]\ncommand = {:?}\nargs = [\"stdio\", \"all\"]\n",
+        stand_in()
+    ));
+    let front = Front::start_in(home, &[]);
+    let sessions = [front.session(), front.session()];
+    let begun = sessions.map(|session| {
+        let seen = json!({"name": "seen", "arguments": {}});
+        let reply = front.post(&[("mcp-session-id", &session)], &call(1, &seen));
+        message(&reply)["result"]["content"].to_string().contains("initialize")
+    });
+    assert_eq!(begun, [true, true], "whether the server of each session got `initialize`");
+}
+
+#[test]
 fn without_a_token_the_server_listens_only_on_loopback() {
     let home = Home::with(&["echo"], CONFIG);
     let ran = home.run(&["serve", "--http", "0.0.0.0:0"]);
