@@ -142,28 +142,19 @@ async fn handshake_over(
         let peer = handshake::initialize(&channel, client).await?;
         Ok(ready(channel, peer))
     };
-    match (settings.plan.protocol, known, preferred, way) {
-        (Protocol::Legacy, ..) => legacy(channel).await.map_err(not_legacy),
-        (Protocol::Modern, ..) => {
+    match settings.plan.protocol {
+        Protocol::Legacy => legacy(channel).await.map_err(not_legacy),
+        Protocol::Modern => {
             let peer = handshake::discover(&channel, client).await?;
             Ok(ready(channel, peer))
         }
-        (Protocol::Auto, Some(Era::Legacy), ..)
-        | (Protocol::Auto, None | Some(Era::Modern), _, TransportChoice::Sse) => {
+        Protocol::Auto if known == Some(Era::Legacy) || matches!(way, TransportChoice::Sse) => {
             legacy(channel).await
         }
-        (
-            Protocol::Auto,
-            None,
-            Era::Legacy,
-            way @ (TransportChoice::Stdio | TransportChoice::Http),
-        ) => prefer_legacy(settings, way, channel).await,
-        (
-            Protocol::Auto,
-            None | Some(Era::Modern),
-            Era::Modern | Era::Legacy,
-            way @ (TransportChoice::Stdio | TransportChoice::Http),
-        ) => prefer_modern(settings, way, channel).await,
+        Protocol::Auto if known.is_none() && preferred == Era::Legacy => {
+            prefer_legacy(settings, way, channel).await
+        }
+        Protocol::Auto => prefer_modern(settings, way, channel).await,
     }
 }
 

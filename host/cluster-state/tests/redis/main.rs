@@ -1,4 +1,4 @@
-//! Tests with a real Redis or Valkey server, which `just cluster` runs. Elsewhere they are shown as ignored.
+//! Tests with a real Redis or Valkey server, which `just sessions` runs. Elsewhere they are shown as ignored.
 //!
 //! The environment variable `REDIS_SERVER` names the program; without it, `redis-server` is started.
 

@@ -20,7 +20,7 @@ async fn seen(state: &ClusterState, host: &HostId, changes: u64) -> Option<Sessi
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn what_one_host_writes_of_a_session_another_one_finds() {
     let server = Server::start(&[]);
     let (one, two) = (server.state(&[1]), server.state(&[1]));
@@ -53,7 +53,7 @@ async fn what_one_host_writes_of_a_session_another_one_finds() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn a_session_is_kept_from_its_last_request_on() {
     let server = Server::start(&[]);
     let (state, host) = (server.state(&[1]), HostId::new().unwrap());
@@ -73,7 +73,7 @@ async fn a_session_is_kept_from_its_last_request_on() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn one_host_watches_a_resource_and_another_one_if_it_is_gone() {
     let server = Server::start(&[]);
     let state = server.state(&[1]);
@@ -111,7 +111,7 @@ async fn one_host_watches_a_resource_and_another_one_if_it_is_gone() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn the_newest_stream_reads_each_event_once_and_older_ones_again_by_number() {
     let server = Server::start(&[]);
     let state = server.state(&[1]);
@@ -161,7 +161,7 @@ async fn the_newest_stream_reads_each_event_once_and_older_ones_again_by_number(
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn a_message_reaches_a_host_that_is_alive_also_after_the_server_was_killed() {
     let mut server = Server::start(&[]);
     let (state, sender) = (server.state(&[1]), server.state(&[1]));

@@ -11,7 +11,7 @@ use crate::server::Server;
 const TIME: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn a_value_of_one_host_is_read_by_another_and_expires() {
     let server = Server::start(&[]);
     let (one, two) = (server.state(&[1]), server.state(&[1]));
@@ -25,7 +25,7 @@ async fn a_value_of_one_host_is_read_by_another_and_expires() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn the_server_can_neither_forge_a_value_nor_move_it() {
     let server = Server::start(&[]);
     let state = server.state(&[1]);
@@ -54,7 +54,7 @@ async fn the_server_can_neither_forge_a_value_nor_move_it() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn records_have_versions_and_a_limit_of_their_size() {
     let server = Server::start(&[]);
     let (one, two) = (server.state(&[1]).records_of("p"), server.state(&[1]).records_of("p"));
@@ -93,7 +93,7 @@ async fn records_have_versions_and_a_limit_of_their_size() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn no_write_of_two_hosts_at_once_is_lost() {
     let server = Server::start(&[]);
     let add = async |state: ClusterState| {
@@ -135,7 +135,7 @@ async fn no_write_of_two_hosts_at_once_is_lost() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn records_are_sealed_again_before_a_key_is_removed() {
     let server = Server::start(&[]);
     let old = server.state(&[1]).records_of("p");
@@ -167,7 +167,7 @@ async fn records_are_sealed_again_before_a_key_is_removed() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn a_rate_is_counted_by_all_hosts_together() {
     let server = Server::start(&[]);
     let (one, two) = (server.state(&[1]), server.state(&[1]));
@@ -183,7 +183,7 @@ async fn a_rate_is_counted_by_all_hosts_together() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn what_was_acknowledged_is_there_after_the_server_was_killed() {
     let mut server = Server::start(&[]);
     let state = server.state(&[1]);
@@ -202,7 +202,7 @@ async fn what_was_acknowledged_is_there_after_the_server_was_killed() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn a_server_that_is_away_is_an_error_in_time_and_comes_back() {
     let mut server = Server::start(&[]);
     let state = server.state(&[1]);
@@ -239,7 +239,7 @@ async fn a_server_that_is_away_is_an_error_in_time_and_comes_back() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn a_wrong_password_is_the_operators_fault() {
     let server = Server::start(&["--requirepass", "a good password"]);
     for password in [None, Some("another".to_owned())] {
@@ -256,7 +256,7 @@ async fn a_wrong_password_is_the_operators_fault() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn settings_with_which_the_server_loses_data_are_named() {
     let server = Server::start(&[]);
     assert_eq!(server.state(&[1]).remarks().await.unwrap(), Vec::<String>::new());
@@ -277,7 +277,7 @@ const REPORT: Report<'_> = Report {
 };
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn another_host_sees_work_and_sends_messages_to_it() {
     let server = Server::start(&[]);
     let (one, two) = (server.state(&[1]), server.state(&[1]));
@@ -306,7 +306,7 @@ async fn another_host_sees_work_and_sends_messages_to_it() {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn work_of_a_silent_host_is_lost_for_good() {
     let server = Server::start(&[]);
     let (one, two) = (server.state(&[1]), server.state(&[1]));

@@ -31,7 +31,7 @@ impl Authority {
 }
 
 #[tokio::test]
-#[ignore = "needs redis-server: just cluster"]
+#[ignore = "needs redis-server: just sessions"]
 async fn a_certificate_counts_if_a_named_authority_signed_it_for_the_host() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();

@@ -61,6 +61,7 @@ pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> ErrorData {
     tracing::error!("{}", portcullis_sanitize::error_chain(&*error.into()));
     ErrorData::internal_error("the host failed: see its log", None)
 }
+
 /// The JSON-RPC error for a failed use of the cluster's state. `what`: what it was used for, for the log.
 pub fn cluster(what: &str, error: &StateError) -> ErrorData {
     tracing::warn!("{what}: {}", portcullis_sanitize::error_chain(error));
