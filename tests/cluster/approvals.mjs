@@ -1,5 +1,5 @@
-// Tests that hosts exchange approvals, and that the pages of a long answer are read at any host, with a real Redis or Valkey
-// server.
+// Tests that hosts exchange approvals, share what plugins cache, and show the pages of a long answer at any host, with a real
+// Redis or Valkey server.
 //
 //   PORTCULLIS=target/debug/portcullis CONFORMANCE=…/guest_conformance.wasm KEEPER=…/guest_keeper.wasm node approvals.mjs
 
@@ -52,6 +52,21 @@ const tests = {
 		await late.kill("SIGTERM");
 	},
 
+	async "what a plugin cached at one host is found at the other, for its time"([one, two]) {
+		const remember = async (host, key, value, ms) => {
+			const answer = await new Modern(host.port).call("remember", { arguments: { key, value, ...(ms && { ms }) } });
+			assert.ok(!answer.isError, JSON.stringify(answer));
+			return answer.content[0].text;
+		};
+		assert.equal(await remember(one, "kept", "first"), 'made "first"');
+		await until("the other host finds it", async () => (await remember(two, "kept", "second")) === 'found "first"');
+		const began = Date.now();
+		assert.equal(await remember(two, "short", "first", 2000), 'made "first"');
+		await until("the first host finds it", async () => (await remember(one, "short", "second", 2000)) === 'found "first"');
+		await pause(Math.max(0, began + 2100 - Date.now()));
+		assert.equal(await remember(one, "short", "third", 2000), 'made "third"', "its time is over at the host that found it, too");
+	},
+
 	async "the pages of a long answer are read at any host"([one, two]) {
 		const [at, other] = [new Modern(one.port), new Modern(two.port)];
 		const found = await at.call("keep", { arguments: { steps: Array.from({ length: 60 }, () => ({ do: "get", key: "a key that is not there" })) } });
@@ -66,7 +81,8 @@ const tests = {
 
 try {
 	const [keys, redis] = [await makeKeys(), await makeRedis()];
-	const more = { config: '[profiles.short]\nresult-tokens = 40\nprincipals = ["token"]\n' };
+	const cache = "[plugins.keeper.grants.cache]\nbytes = 1_000_000\ndisk = true\n";
+	const more = { config: cache + '[profiles.short]\nresult-tokens = 40\nprincipals = ["token"]\n' };
 	const hosts = [await makeHost(0, keys, redis.port, more), await makeHost(1, keys, redis.port, more)];
 	for (const [name, test] of Object.entries(tests)) {
 		await test(hosts, { keys, redis });

@@ -7,7 +7,7 @@ import { Stream } from "./streams.mjs";
 
 let id = 0;
 /** The number of requests of all clients. */
-export const counted = { calls: 0, tasks: 0, sessions: 0, resumed: 0 };
+export const counted = { calls: 0, tasks: 0, sessions: 0, resumed: 0, progress: 0 };
 
 /** A failure that a client has to expect: of a connection, of nginx, or an error of the host. */
 export class Failure extends Error {}
@@ -32,6 +32,15 @@ const sent = (port, headers, body) =>
 		throw new Failure(error.message);
 	});
 
+const PROGRESS = "test_tool_with_progress";
+
+/** A client that got the result of a call got all of the call's progress before it, in order and once. */
+function checkProgress(all) {
+	const progress = all.filter(({ method }) => method === "notifications/progress").map(({ params }) => params.progress);
+	assert.deepEqual(progress, [0, 50, 100], "the progress of a call");
+	counted.progress += 1;
+}
+
 /** The text of a tool's result. */
 function textOf(result) {
 	const [{ text }] = result.content;
@@ -48,12 +57,17 @@ export class Modern {
 	}
 
 	async request(method, params, name) {
+		return last(await this.exchange(method, params, name));
+	}
+
+	/** A request and its whole response. `meta`: more of the request's `_meta`. */
+	async exchange(method, params, name, meta = {}) {
 		counted.calls += 1;
 		const clientCapabilities = { elicitation: {}, extensions: { "io.modelcontextprotocol/tasks": {} } };
-		const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": clientCapabilities };
+		const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": clientCapabilities, ...meta };
 		const body = { jsonrpc: "2.0", id: ++id, method, params: { _meta, ...params } };
 		const headers = { ...TYPES, "mcp-protocol-version": "2026-07-28", "mcp-method": method, ...(name && { "mcp-name": name }) };
-		return last(await sent(this.port, headers, body));
+		return sent(this.port, headers, body);
 	}
 
 	call(name, params) {
@@ -106,6 +120,13 @@ export class Modern {
 
 	async tool(name, args) {
 		return textOf(await this.call(name, { arguments: args }));
+	}
+
+	/** Calls a tool that tells how far it is. */
+	async progress() {
+		const response = await this.exchange("tools/call", { name: PROGRESS, arguments: {} }, PROGRESS, { progressToken: "p" });
+		textOf(last(response));
+		checkProgress(messages(response));
 	}
 
 	/** Calls a tool that asks for a name. The answer goes to whichever host is next. */
@@ -181,13 +202,16 @@ export class Legacy {
 		}
 	}
 
-	/** Calls a tool. If the connection breaks, the rest of the answer is fetched at any host. */
-	async tool(name, args) {
+	/**
+	 * Calls a tool. If the connection breaks, the rest of the answer is fetched at any host. `seen`: gets all messages.
+	 * `_meta`: that of the request.
+	 */
+	async tool(name, args, seen = [], _meta = {}) {
 		counted.calls += 1;
 		if (!this.session) {
 			await this.open();
 		}
-		const request = { jsonrpc: "2.0", id: ++id, method: "tools/call", params: { name, arguments: args } };
+		const request = { jsonrpc: "2.0", id: ++id, method: "tools/call", params: { name, arguments: args, _meta } };
 		let stream = await this.stream("POST", {}, request);
 		let [after, asked] = [undefined, false];
 		for (let attempt = 0; ; attempt++) {
@@ -199,6 +223,7 @@ export class Legacy {
 					continue;
 				}
 				if (next) {
+					seen.push(...stream.events.map(({ message }) => message));
 					stream.close();
 					if (next.error) {
 						throw new Failure(`error ${next.error.code}: ${next.error.message}`);
@@ -209,6 +234,7 @@ export class Legacy {
 				break;
 			}
 			after = stream.lastId ?? after;
+			seen.push(...stream.events.map(({ message }) => message));
 			stream.close();
 			if (after === undefined || attempt === 40) {
 				throw new Failure("no answer, and no event to resume after");
@@ -221,6 +247,13 @@ export class Legacy {
 			});
 			stream = resumed ?? stream;
 		}
+	}
+
+	/** Calls a tool that tells how far it is. */
+	async progress() {
+		const seen = [];
+		await this.tool(PROGRESS, {}, seen, { progressToken: "p" });
+		checkProgress(seen);
 	}
 
 	/** Calls a tool that asks a question, whose answer goes to whichever host is next. */

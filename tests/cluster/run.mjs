@@ -76,6 +76,8 @@ async function work(client, worker) {
 				await increment(client);
 			} else if (choice < 0.7) {
 				await keep(client, worker);
+			} else if (choice < 0.76) {
+				await client.progress();
 			} else if (client instanceof Legacy) {
 				await client.asked();
 				told.answeredInSessions += 1;
@@ -174,7 +176,7 @@ try {
 		await measure(redis, legacy, "a call in a session", 60, () => legacy.tool("test_simple_text", {})),
 		await measure(redis, legacy, "a question in a session", 30, () => legacy.asked())
 	]);
-	Object.assign(counted, { calls: 0, tasks: 0, sessions: 0, resumed: 0 });
+	Object.assign(counted, { calls: 0, tasks: 0, sessions: 0, resumed: 0, progress: 0 });
 	console.log(`${CALLS} calls, seed ${SEED}`);
 	const began = Date.now();
 	const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker < 4 ? new Legacy(nginx.port) : new Modern(nginx.port), worker));
@@ -199,6 +201,8 @@ try {
 	assert.ok(told.answered > 0 && told.increments > 0, "calls succeeded");
 	console.log(`ok: ${told.completed} of ${counted.tasks} tasks were completed, and clients were told the end of the others`);
 	console.log(`ok: ${told.answered} questions were answered at any host`);
+	assert.ok(counted.progress > 0, "calls told their progress");
+	console.log(`ok: ${counted.progress} calls told their progress, all of it, in order and once`);
 	assert.ok(told.answeredInSessions > 0, "questions in sessions were answered");
 	console.log(`ok: ${counted.sessions} sessions lasted, with ${told.answeredInSessions} questions and ${counted.resumed} answers that were fetched at another connection`);
 } finally {

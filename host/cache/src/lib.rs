@@ -73,9 +73,14 @@ impl Cache {
     /// The value of a key, if there is one. Reads the disk, and blocks, if the memory does not have the value.
     pub fn get(&self, key: &str) -> Option<Arc<[u8]>> {
         let found = self.find(key);
-        let count = if found.is_some() { &self.hits } else { &self.misses };
-        count.fetch_add(1, Ordering::Relaxed);
+        self.count_look_up(found.is_some());
         found
+    }
+
+    /// Counts a look-up for [`Self::look_ups`]. [`Self::get`] does so itself.
+    pub fn count_look_up(&self, found: bool) {
+        let count = if found { &self.hits } else { &self.misses };
+        count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The number of look-ups that found a value, and the number of look-ups that found none.
@@ -83,7 +88,8 @@ impl Cache {
         (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
     }
 
-    fn find(&self, key: &str) -> Option<Arc<[u8]>> {
+    /// Like [`Self::get`], but the look-up is not counted.
+    pub fn find(&self, key: &str) -> Option<Arc<[u8]>> {
         if let Some(value) = self.memory().get(key) {
             if value.is_current() {
                 return Some(value.bytes);

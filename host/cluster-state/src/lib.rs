@@ -3,14 +3,15 @@
 //! All values are sealed with a key of the hosts ([`Key`]), so the server can neither read nor forge them. The server
 //! can still delete values, and put back older ones. Names are readable: they are names of plugins and digests.
 //!
-//! Six kinds of state are kept: [`ClusterRecords`] with versions and a limit of their size, values that expire
-//! ([`ClusterState::put`]), rates ([`ClusterState::take_rate`]), the states of work ([`ClusterState::report`]), sessions
+//! Seven kinds of state are kept: [`ClusterRecords`] with versions and a limit of their size, [`ClusterCache`]s, values
+//! that expire ([`ClusterState::put`]), rates ([`ClusterState::take_rate`]), the states of work ([`ClusterState::report`]), sessions
 //! of clients with their events ([`ClusterState::begin_session`]), and messages to hosts ([`Inbox`]).
 //!
 //! Nothing is connected before the first operation. An operation fails after four seconds if the server is away
 //! ([`StateError::Away`]).
 
 mod address;
+mod caches;
 mod connection;
 mod error;
 mod inbox;
@@ -27,6 +28,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use address::Address;
+pub use caches::{CachedValue, ClusterCache};
 pub use connection::Credentials;
 pub use error::{InvalidAddress, StateError};
 pub use inbox::{HostId, Inbox, Received};
@@ -99,9 +101,12 @@ impl ClusterState {
 
     /// Fails if the server is known to be away, so that nobody waits for it.
     fn require_reached(&self) -> Result<(), StateError> {
-        let address = || self.0.connection.address().to_owned();
-        let away = || StateError::Away { address: address(), cause: None };
-        self.is_reached().then_some(()).ok_or_else(away)
+        self.is_reached().then_some(()).ok_or_else(|| self.away())
+    }
+
+    /// The error of an operation for which nobody waits longer.
+    fn away(&self) -> StateError {
+        StateError::Away { address: self.0.connection.address().to_owned(), cause: None }
     }
 
     /// Runs a script that may take effect twice.

@@ -1,5 +1,6 @@
 //! Runs plugins: reads a component's imports and manifest, and serves each round of a call in a fresh instance.
 
+mod cache_place;
 mod component_info;
 mod concurrent;
 mod foreign;
@@ -15,7 +16,7 @@ mod work;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use portcullis_files::Preopen;
 use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, Linker};
 
+pub use cache_place::CachePlace;
 pub use component_info::{
     ComponentInfo, Import, ManifestError, Missing, RefusedComponent, dispensable, imports_sockets,
     missing,
@@ -82,18 +84,15 @@ impl Sandbox {
         }
     }
 
-    /// This sandbox, with the stores of plugins in the state that several hosts share.
+    /// This sandbox, with the stores and caches of plugins in the state that several hosts share.
     #[must_use]
     pub fn sharing(self, state: Option<ClusterState>) -> Self {
         Self { cluster: state, ..self }
     }
 
-    /// Where the store of a plugin is: in the state that several hosts share, or else beneath this folder.
-    pub fn store_of(&self, plugin: &str, folder: &Path) -> StorePlace {
-        match &self.cluster {
-            Some(state) => StorePlace::Cluster(state.records_of(plugin)),
-            None => StorePlace::Folder(folder.join(plugin)),
-        }
+    /// The state that several hosts share, if they do.
+    pub fn cluster(&self) -> Option<&ClusterState> {
+        self.cluster.as_ref()
     }
 
     /// The audit that records the calls.
@@ -229,7 +228,7 @@ impl Plugin {
 
     /// Hits and misses of the plugin's cache. `None`: no cache is granted.
     pub fn cache_use(&self) -> Option<(u64, u64)> {
-        self.places.cache.as_ref().map(|cache| cache.look_ups())
+        self.places.cache.as_ref().map(|cache| cache.here().look_ups())
     }
 
     /// The audit trail of one request to this plugin.

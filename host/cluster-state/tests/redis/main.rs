@@ -4,6 +4,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the tests start the server, and make its folder")]
 
+mod caches;
 mod server;
 mod sessions;
 mod state;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 
 use super::admission::{judge, keep_granted, tools};
@@ -15,7 +14,8 @@ use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
 use crate::lock::{ApprovalKey, FIRST_USE, Lock, LockError, LockFile};
 use crate::sandbox::{
-    Code, ComponentInfo, Feature, Origin, Plugin, PluginResources, PluginTerms, Sandbox,
+    CachePlace, Code, ComponentInfo, Feature, Origin, Plugin, PluginResources, PluginTerms,
+    Sandbox, StorePlace,
 };
 use portcullis_engine::ComponentFile;
 
@@ -423,10 +423,10 @@ fn places(
     folders: &Folders,
     commands: &Arc<Commands>,
 ) -> PluginResources {
-    let cache = grants.cache.as_ref().map(|grant| {
-        let folder = grant.disk.then(|| folders.cache.join("plugins").join(name));
-        Arc::new(Cache::new(grant.bytes.get(), folder))
-    });
-    let (store, journals) = (sandbox.store_of(name, &folders.store), folders.journals.clone());
+    let caches = folders.cache.join("plugins");
+    let cluster = sandbox.cluster();
+    let cache = grants.cache.as_ref().map(|grant| CachePlace::new(name, grant, &caches, cluster));
+    let store = StorePlace::new(name, &folders.store, cluster);
+    let journals = folders.journals.clone();
     PluginResources { store, journals, cache, commands: commands.clone() }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 use portcullis_files::{Files, FilesView, Preopen, Quota};
 use portcullis_roots::Roots;
@@ -16,6 +15,7 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
+use super::cache_place::CachePlace;
 use super::shared_state::{Broadcast, SharedState};
 use super::store_place::StorePlace;
 use super::{concurrent, sockets};
@@ -38,7 +38,7 @@ pub struct PluginResources {
     /// The folder for journals of file transactions. All plugins share it.
     pub journals: PathBuf,
     /// The plugin's cache. `None`: no cache is granted.
-    pub cache: Option<Arc<Cache>>,
+    pub cache: Option<CachePlace>,
     /// All commands of the host. The gate decides which of them the plugin may use.
     pub commands: Arc<Commands>,
 }

@@ -1,8 +1,8 @@
 //! Where the records of a plugin's store are: in a folder, or in the state that several hosts share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use portcullis_cluster_state::ClusterRecords;
+use portcullis_cluster_state::{ClusterRecords, ClusterState};
 
 /// Where the records of a plugin's store are.
 #[derive(Clone)]
@@ -11,4 +11,14 @@ pub enum StorePlace {
     Folder(PathBuf),
     /// In the state that several hosts share.
     Cluster(ClusterRecords),
+}
+
+impl StorePlace {
+    /// The store of a plugin: in the state that several hosts share, or else beneath this folder of all stores.
+    pub fn new(plugin: &str, folder: &Path, state: Option<&ClusterState>) -> Self {
+        match state {
+            Some(state) => Self::Cluster(state.records_of(plugin)),
+            None => Self::Folder(folder.join(plugin)),
+        }
+    }
 }

@@ -20,8 +20,7 @@ pub struct Claim(#[expect(dead_code, reason = "held, never read")] portcullis_ca
 impl cache::Host for InstanceState {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<Vec<u8>>> {
         let Some(cache) = self.places.cache.clone() else { return Ok(None) };
-        let found = tokio::task::spawn_blocking(move || cache.get(&key)).await?;
-        Ok(found.map(|bytes| bytes.to_vec()))
+        Ok(cache.look_up(key).await?.map(|bytes| bytes.to_vec()))
     }
 
     async fn set(&mut self, key: String, value: Vec<u8>, ttl_ms: u64) -> wasmtime::Result<()> {
@@ -40,7 +39,7 @@ impl cache::Host for InstanceState {
 impl cache::HostClaim for InstanceState {
     async fn take(&mut self, key: String) -> wasmtime::Result<Option<Resource<Claim>>> {
         let Some(cache) = self.places.cache.clone() else { return Ok(None) };
-        match cache.claim(&key).await {
+        match cache.here().claim(&key).await {
             Some(claim) => Ok(Some(self.table.push(Claim(claim))?)),
             None => Ok(None),
         }
