@@ -121,3 +121,21 @@ fn an_unreachable_collector_is_logged_once_and_fails_no_call() {
     let ran = client.end();
     assert_eq!(ran.stderr.matches("sending telemetry to").count(), 1, "{}", ran.stderr);
 }
+
+/// Asks of the audit quote what a plugin asked for. Only `audit = true` sends them.
+#[test]
+fn the_audit_is_sent_if_the_configuration_says_so() {
+    for is_sent in [false, true] {
+        let (address, arrived) = collector();
+        let home = home(&format!(
+            "[host.telemetry]\nendpoint = \"http://{address}\"\ntraces = false\nlogs = false\naudit = {is_sent}\n"
+        ));
+        use_server(&home);
+        let messages: Vec<_> = arrived.try_iter().collect();
+        let request = home.audit()[0]["request"].as_str().expect("a request has an id").to_owned();
+        let holds = |text: &str| messages.iter().any(|message| has(message, text.as_bytes()));
+        for text in ["portcullis.audit", "\"event\":\"call\"", &request] {
+            assert_eq!(holds(text), is_sent, "{text}");
+        }
+    }
+}

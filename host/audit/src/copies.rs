@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::LogService;
-use crate::record::{Event, Record, Verdict};
+use crate::record::Record;
 
 /// The number of records that wait for the log service. Further records are only counted.
 const MAX_WAITING: usize = 4096;
@@ -38,10 +38,10 @@ impl LogService {
 
     /// The datagram for a record.
     fn datagram(self, record: &Record, missing: u64) -> Vec<u8> {
-        let json = serde_json::to_string(record).expect("a record has texts and numbers only");
-        let line = summary(record, missing);
+        let json = record.json();
+        let line = line(record, missing);
         // The priorities of syslog: 5 is a notice, 6 an information.
-        let priority = if is_denied(record) || missing > 0 { 5 } else { 6 };
+        let priority = if record.is_denied() || missing > 0 { 5 } else { 6 };
         match self {
             // JSON and the summary have no line breaks.
             Self::Journald => format!(
@@ -143,39 +143,13 @@ impl Sender {
     }
 }
 
-/// Whether the record is about a denied ask, effect or call.
-fn is_denied(record: &Record) -> bool {
-    match &record.event {
-        Event::Ask { verdict, .. }
-        | Event::Outcome { verdict, .. }
-        | Event::More { verdict, .. }
-        | Event::Call { verdict, .. } => *verdict == Verdict::Denied,
-        Event::Approval { .. } => false,
-    }
-}
-
 /// A record in one line for people. `missing`: how many records before it have no copy.
-fn summary(record: &Record, missing: u64) -> String {
-    let source = match record.tool.as_str() {
-        "" => record.plugin.clone(),
-        tool => format!("{}/{tool}", record.plugin),
-    };
-    let verdict = if is_denied(record) { "denied " } else { "" };
-    let what = match &record.event {
-        Event::Ask { capability, subject, .. } => format!("{verdict}{capability}: {subject}"),
-        Event::Outcome { capability, subject, outcome, .. } => {
-            format!("{verdict}{capability}: {subject} = {outcome}")
-        }
-        Event::More { capability, count, .. } => format!("{verdict}{capability}: {count} more"),
-        Event::Call { outcome, .. } => format!("{verdict}call: {outcome}"),
-        Event::Approval { reason, .. } => format!("approved: {reason}"),
-    };
-    let before = match missing {
-        0 => String::new(),
-        missing => format!("{missing} records before this one have no copy; "),
-    };
-    let line = format!("{before}{source} {what}");
-    line.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
+fn line(record: &Record, missing: u64) -> String {
+    let summary = record.summary();
+    match missing {
+        0 => summary,
+        missing => format!("{missing} records before this one have no copy; {summary}"),
+    }
 }
 
 #[cfg(test)]
@@ -183,6 +157,7 @@ mod tests {
     use std::os::unix::net::UnixDatagram;
 
     use super::*;
+    use crate::record::Event;
     use crate::{Approval, Audit};
 
     /// A folder, an audit in it whose records are copied to a log service, the path of the service's socket in the

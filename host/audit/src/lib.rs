@@ -27,6 +27,7 @@ mod query;
 mod record;
 mod redact;
 mod segments;
+mod summary;
 mod trail;
 mod usage;
 mod verify;

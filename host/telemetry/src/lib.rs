@@ -1,10 +1,12 @@
-//! Sends a span and a log record of each call to an OpenTelemetry collector, by OTLP over HTTP.
+//! Sends a span and a log record of each call and, if it is asked for, each record of the audit to an OpenTelemetry
+//! collector, by OTLP over HTTP.
 //!
 //! Only spans and events with the target [`TARGET`] are sent. The host makes these spans and events from names,
 //! outcomes, durations and ids. Lines of the log are not sent, because they may quote arguments.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests have a collector"))]
 
+mod audit_log;
 mod collector;
 mod faults;
 mod parent;
@@ -30,10 +32,11 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
+pub use audit_log::AuditLog;
 pub use collector::ClientError;
 use collector::Collector;
 use parent::WithRemoteParent;
-pub use settings::{Headers, Settings, SettingsError};
+pub use settings::{Headers, Sent, Settings, SettingsError};
 
 /// The target of the spans and events that are sent.
 pub const TARGET: &str = "portcullis::call";
@@ -62,7 +65,9 @@ pub type BoxedLayer<S> = Box<dyn Layer<S> + Send + Sync>;
 #[derive(Debug)]
 pub struct Telemetry {
     traces: Option<SdkTracerProvider>,
+    /// For log records of calls and of the audit.
     logs: Option<SdkLoggerProvider>,
+    sent: Sent,
 }
 
 impl Telemetry {
@@ -73,7 +78,8 @@ impl Telemetry {
     /// See [`StartError`].
     pub fn start(settings: &Settings) -> Result<Self, StartError> {
         let resource = resource();
-        let traces = settings.traces.then(|| {
+        let sent = settings.sent;
+        let traces = sent.traces.then(|| {
             let exporter = SpanExporter::builder()
                 .with_http()
                 .with_http_client(Collector::new(settings)?)
@@ -84,7 +90,7 @@ impl Telemetry {
             let provider = SdkTracerProvider::builder().with_resource(resource.clone());
             Ok::<_, StartError>(provider.with_batch_exporter(exporter).build())
         });
-        let logs = settings.logs.then(|| {
+        let logs = (sent.logs || sent.audit).then(|| {
             let exporter = LogExporter::builder()
                 .with_http()
                 .with_http_client(Collector::new(settings)?)
@@ -95,7 +101,7 @@ impl Telemetry {
             let provider = SdkLoggerProvider::builder().with_resource(resource);
             Ok::<_, StartError>(provider.with_batch_exporter(exporter).build())
         });
-        Ok(Self { traces: traces.transpose()?, logs: logs.transpose()? })
+        Ok(Self { traces: traces.transpose()?, logs: logs.transpose()?, sent })
     }
 
     /// The layers that record spans and events with the target [`TARGET`], and no others.
@@ -116,7 +122,7 @@ impl Telemetry {
             let of_call = filter_fn(|metadata| metadata.is_span() && metadata.target() == TARGET);
             layers.push(WithRemoteParent(layer).with_filter(of_call).boxed());
         }
-        if let Some(provider) = &self.logs {
+        if let Some(provider) = self.logs.as_ref().filter(|_| self.sent.logs) {
             // This filter also lets spans pass: the core makes the event of a call only if the span of the call is
             // enabled.
             let of_call = filter_fn(|metadata| metadata.target() == TARGET);
@@ -124,6 +130,11 @@ impl Telemetry {
             layers.push(layer.with_filter(of_call).boxed());
         }
         layers
+    }
+
+    /// What sends the records of the audit. `None`: they are not sent.
+    pub fn audit_log(&self) -> Option<AuditLog> {
+        self.logs.as_ref().filter(|_| self.sent.audit).map(AuditLog::new)
     }
 
     /// Sends the remaining data, for at most [`END_TIME`]. Data that the collector has not accepted by then are lost.

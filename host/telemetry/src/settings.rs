@@ -93,13 +93,30 @@ impl Headers {
     }
 }
 
-/// The address of the collector, the headers, and whether spans and log records are sent.
+/// What is sent to the collector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// Whether a span of each call is sent.
+    pub traces: bool,
+    /// Whether a log record of each call is sent.
+    pub logs: bool,
+    /// Whether each record of the audit is sent, as a log record.
+    pub audit: bool,
+}
+
+impl Default for Sent {
+    /// Spans and log records of calls, without the audit.
+    fn default() -> Self {
+        Self { traces: true, logs: true, audit: false }
+    }
+}
+
+/// The address of the collector, the headers, and what is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     endpoint: Url,
     pub(crate) headers: Headers,
-    pub(crate) traces: bool,
-    pub(crate) logs: bool,
+    pub(crate) sent: Sent,
 }
 
 impl Settings {
@@ -111,10 +128,9 @@ impl Settings {
     pub fn configured(
         endpoint: &str,
         headers: BTreeMap<String, Secret>,
-        traces: bool,
-        logs: bool,
+        sent: Sent,
     ) -> Result<Self, SettingsError> {
-        Self::check(endpoint, Headers::Configured(headers), traces, logs)
+        Self::check(endpoint, Headers::Configured(headers), sent)
     }
 
     /// The settings of `OTEL_EXPORTER_OTLP_ENDPOINT` and `OTEL_EXPORTER_OTLP_HEADERS`. `None`: there is no endpoint.
@@ -135,7 +151,7 @@ impl Settings {
             let value = percent_decoded(value.trim()).ok_or(SettingsError::Headers)?;
             headers.insert(name.trim().to_owned(), value);
         }
-        Self::check(&endpoint, Headers::Environment(headers), true, true).map(Some)
+        Self::check(&endpoint, Headers::Environment(headers), Sent::default()).map(Some)
     }
 
     /// Whether `OTEL_SDK_DISABLED` switches telemetry off, even if the configuration switches it on.
@@ -143,12 +159,7 @@ impl Settings {
         variable("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
     }
 
-    fn check(
-        endpoint: &str,
-        headers: Headers,
-        traces: bool,
-        logs: bool,
-    ) -> Result<Self, SettingsError> {
+    fn check(endpoint: &str, headers: Headers, sent: Sent) -> Result<Self, SettingsError> {
         // The error of `Url::parse` may quote a password, so it is left out.
         let endpoint = Url::parse(endpoint.trim()).map_err(|_| SettingsError::Endpoint)?;
         let is_plain = endpoint.username().is_empty() && endpoint.password().is_none();
@@ -157,7 +168,7 @@ impl Settings {
             return Err(SettingsError::Endpoint);
         }
         headers.read()?;
-        Ok(Self { endpoint, headers, traces, logs })
+        Ok(Self { endpoint, headers, sent })
     }
 
     /// The address for one kind of data: the endpoint with a path, such as `v1/traces`, at its end.

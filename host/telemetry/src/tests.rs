@@ -67,7 +67,7 @@ fn collector(status: u16, delay: Duration) -> (String, Receiver<Arrived>) {
 }
 
 fn settings(endpoint: &str) -> Settings {
-    Settings::configured(endpoint, BTreeMap::new(), true, true).unwrap()
+    Settings::configured(endpoint, BTreeMap::new(), Sent::default()).unwrap()
 }
 
 const REMOTE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -144,7 +144,8 @@ fn the_headers_of_the_configuration_are_sent() {
     let file = std::env::temp_dir().join(format!("telemetry-{}", std::process::id()));
     std::fs::write(&file, "Bearer for-the-collector\n").unwrap();
     let headers = BTreeMap::from([("authorization".to_owned(), Secret::File(file.clone()))]);
-    let settings = Settings::configured(&endpoint, headers, true, false).unwrap();
+    let settings =
+        Settings::configured(&endpoint, headers, Sent { logs: false, ..Sent::default() }).unwrap();
     let telemetry = Telemetry::start(&settings).unwrap();
     record(&telemetry);
     telemetry.end();
@@ -159,7 +160,9 @@ fn the_headers_of_the_configuration_are_sent() {
 #[test]
 fn logs_are_sent_without_traces() {
     let (endpoint, arrived) = collector(200, Duration::ZERO);
-    let settings = Settings::configured(&endpoint, BTreeMap::new(), false, true).unwrap();
+    let settings =
+        Settings::configured(&endpoint, BTreeMap::new(), Sent { traces: false, ..Sent::default() })
+            .unwrap();
     let telemetry = Telemetry::start(&settings).unwrap();
     let subscriber = tracing_subscriber::registry().with(telemetry.layers());
     tracing::subscriber::with_default(subscriber, || {
@@ -213,7 +216,7 @@ fn the_environment_names_the_collector_as_the_specification_says() {
         (&"a b".parse().unwrap(), &"c".parse().unwrap())
     );
     for wrong in ["collector", "ftp://h", "http://me:s3cr3t@h", "http://h/?key=s3cr3t"] {
-        let error = Settings::configured(wrong, BTreeMap::new(), true, true).unwrap_err();
+        let error = Settings::configured(wrong, BTreeMap::new(), Sent::default()).unwrap_err();
         assert!(!error.to_string().contains("s3cr3t"), "{error}");
     }
     let wrong: &[_] =
@@ -221,5 +224,50 @@ fn the_environment_names_the_collector_as_the_specification_says() {
     assert!(of(wrong).is_err_and(|error| !error.to_string().contains("s3cr3t")));
     for (value, expected) in [("true", true), ("TRUE", true), ("1", false), ("false", false)] {
         assert_eq!(Settings::is_disabled(|_| Some(value.to_owned())), expected, "{value}");
+    }
+}
+
+#[test]
+fn records_of_the_audit_arrive_if_they_are_asked_for_with_or_without_log_records_of_calls() {
+    for (logs, audit) in [(false, true), (true, true), (true, false)] {
+        let (endpoint, arrived) = collector(200, Duration::ZERO);
+        let sent = Sent { traces: false, logs, audit };
+        let settings = Settings::configured(&endpoint, BTreeMap::new(), sent).unwrap();
+        let telemetry = Telemetry::start(&settings).unwrap();
+        record(&telemetry);
+        let log = telemetry.audit_log();
+        assert_eq!(log.is_some(), audit);
+        if let Some(log) = log {
+            log.send(
+                "weather denied http: GET x".to_owned(),
+                r#"{"event":"ask"}"#.to_owned(),
+                true,
+            );
+        }
+        telemetry.end();
+        let of = |request: Arrived| ExportLogsServiceRequest::decode(&request.body[..]).unwrap();
+        let scopes: Vec<_> = arrived
+            .try_iter()
+            .map(of)
+            .flat_map(|logs| logs.resource_logs)
+            .flat_map(|logs| logs.scope_logs)
+            .collect();
+        let is_audit = |name: &str| name == "portcullis.audit";
+        let named = |logs: &opentelemetry_proto::tonic::logs::v1::ScopeLogs| {
+            logs.scope.as_ref().is_some_and(|scope| is_audit(&scope.name))
+        };
+        let (of_audit, of_calls): (Vec<_>, Vec<_>) = scopes.into_iter().partition(named);
+        assert_eq!((of_calls.len(), of_audit.len()), (usize::from(logs), usize::from(audit)));
+        for log in of_audit.into_iter().flat_map(|logs| logs.log_records) {
+            assert_eq!(log.severity_text, "WARN");
+            let Some(Value::StringValue(body)) = log.body.and_then(|body| body.value) else {
+                panic!("a body is text");
+            };
+            assert_eq!(body, "weather denied http: GET x");
+            assert_eq!(
+                text(&log.attributes, "portcullis.audit.record"),
+                Some(r#"{"event":"ask"}"#)
+            );
+        }
     }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A collector of OpenTelemetry. It gets names, outcomes, durations and ids of calls by OTLP over HTTP, and no arguments,
-/// results or secrets.
+/// results or secrets; with `audit`, also the paths, hosts and names in the records of the audit.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TelemetryConfig {
@@ -22,4 +22,7 @@ pub struct TelemetryConfig {
     /// Whether a log record of each call is sent.
     #[schemars(extend("default" = true))]
     pub logs: Option<bool>,
+    /// Whether each record of the audit is sent, as a log record.
+    #[serde(default)]
+    pub audit: bool,
 }

@@ -19,7 +19,12 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<Comm
     );
     let telemetry = if may_call_tools { telemetry::start(&read.config)? } else { None };
     super::log::begin(common.verbose, common.log_json, telemetry.as_ref());
-    let ended = CommandContext::new(common, read).and_then(|context| run(common, context, command));
+    let ended = CommandContext::new(common, read).and_then(|context| {
+        if let Some(telemetry) = &telemetry {
+            telemetry::send_audit(telemetry, &context.audit);
+        }
+        run(common, context, command)
+    });
     if let Some(telemetry) = telemetry {
         telemetry.end();
     }

@@ -1,8 +1,9 @@
 //! Starts telemetry, if the configuration or the environment names an OpenTelemetry collector.
 
 use anyhow::Context as _;
+use portcullis_audit::Audit;
 use portcullis_core::config::{Config, TelemetryConfig};
-use portcullis_telemetry::{Settings, Telemetry};
+use portcullis_telemetry::{Sent, Settings, Telemetry};
 
 /// Starts telemetry. `[host.telemetry]` takes precedence over the environment, and `OTEL_SDK_DISABLED` over both.
 /// `None`: telemetry is off.
@@ -15,6 +16,13 @@ pub(super) fn start(config: &Config) -> anyhow::Result<Option<Telemetry>> {
     Telemetry::start(&settings).map(Some).context("starting telemetry")
 }
 
+/// Sends each record of this audit from now on, if the settings say so.
+pub(super) fn send_audit(telemetry: &Telemetry, audit: &Audit) {
+    if let Some(log) = telemetry.audit_log() {
+        audit.watch(move |record| log.send(record.summary(), record.json(), record.is_denied()));
+    }
+}
+
 fn settings(
     config: &Config,
     variable: impl Fn(&str) -> Option<String>,
@@ -23,9 +31,10 @@ fn settings(
         return Ok(None);
     }
     match &config.host.telemetry {
-        Some(TelemetryConfig { endpoint, headers, traces, logs }) => {
+        Some(TelemetryConfig { endpoint, headers, traces, logs, audit }) => {
             let (traces, logs) = (traces.unwrap_or(true), logs.unwrap_or(true));
-            let settings = Settings::configured(endpoint, headers.clone(), traces, logs);
+            let sent = Sent { traces, logs, audit: *audit };
+            let settings = Settings::configured(endpoint, headers.clone(), sent);
             Ok(settings.context("[host.telemetry]").map(Some)?)
         }
         None => Ok(Settings::of_environment(variable)?),
