@@ -4,6 +4,7 @@
 
 mod fast_path;
 mod input;
+mod output;
 mod read;
 
 use std::collections::HashMap;
@@ -18,13 +19,13 @@ use rmcp::model::{
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 pub use input::MAX_LINE;
 
 use input::{Input, InputLine};
+use output::Output;
 use read::Read;
 
 /// Maximum size of all unanswered requests together, in bytes. Further requests are refused.
@@ -56,7 +57,7 @@ pub struct EndSignals {
 /// The server's side of a connection.
 pub struct StdioTransport<R, W> {
     input: Input<R>,
-    output: Arc<Mutex<W>>,
+    output: Arc<Output<W>>,
     raw: PassthroughKey,
     ends: EndSignals,
     /// Whether a request has arrived. Until then, all messages are dropped, because rmcp would end the session at a
@@ -72,7 +73,7 @@ pub struct StdioTransport<R, W> {
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioTransport<R, W> {
     /// Reads from `input` and writes to `output`. Results that were wrapped with `raw` are written unchanged.
     pub fn new(input: R, output: W, raw: PassthroughKey, ends: EndSignals) -> Self {
-        let (input, output) = (Input::new(input), Arc::new(Mutex::new(output)));
+        let (input, output) = (Input::new(input), Arc::new(Output::new(output)));
         Self { input, output, raw, ends, has_request: false, open: HashMap::new(), open_bytes: 0 }
     }
 
@@ -135,24 +136,20 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
         let line = reply.to_string().into_bytes();
         // The line is written in a task of its own: rmcp may drop this future, but a line must be written
         // completely.
-        let writing = tokio::spawn(async move { write(&output, &ends, line).await });
+        let writing = tokio::spawn(async move { write(&output, &ends, &line, false).await });
         // `write` logs failures.
         let _logged = writing.await;
     }
 }
 
-/// Writes a line. If it cannot be written, the connection ends.
+/// Writes a line: see [`Output::write`]. If the line cannot be written, the connection ends.
 async fn write<W: AsyncWrite + Unpin>(
-    output: &Mutex<W>,
+    output: &Output<W>,
     ends: &EndSignals,
-    mut line: Vec<u8>,
+    line: &[u8],
+    more_may_follow: bool,
 ) -> io::Result<()> {
-    line.push(b'\n');
-    let mut output = output.lock().await;
-    let written = match output.write_all(&line).await {
-        Ok(()) => output.flush().await,
-        Err(error) => Err(error),
-    };
+    let written = output.write(line, more_may_follow).await;
     if let Err(error) = &written
         && !ends.output.is_cancelled()
     {
@@ -185,7 +182,8 @@ where
         if let Some(id) = answered {
             self.close_request(id);
         }
-        async move { write(&output, &ends, raw.to_json(message)?).await }
+        let more_may_follow = !self.open.is_empty();
+        async move { write(&output, &ends, &raw.to_json(message)?, more_may_follow).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -214,7 +212,7 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.output.lock().await.shutdown().await
+        self.output.shut_down().await
     }
 }
 
