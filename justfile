@@ -114,9 +114,9 @@ check-unreal folder *facts:
 fuzz target seconds="60":
     tests/fuzz/run.sh {{target}} {{seconds}}
 
-# Measure speed and memory compared with a native server, on an idle machine
-bench:
-    cargo bench --package portcullis --bench speed
+# Measure speed and memory compared with a native server, on an idle machine (options: see host/portcullis/benches/speed/main.rs, such as growth=FOLDER)
+bench *options:
+    cargo bench --package portcullis --bench speed -- {{options}}
 
 # Test how packages are made, with a small program in the place of the binary (needs python)
 packaging:

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::report::{load, median, time};
-use crate::server::{Era, Portcullis, Stdio, call};
+use crate::requests::{Era, call};
+use crate::server::Portcullis;
+use crate::stdio::Stdio;
 
 /// The program of some forty lines: ten calls, 1,000 rows, regular expressions, a class and a generator.
 const FORTY_LINES: &str = include_str!("program.js");

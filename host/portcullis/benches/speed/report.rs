@@ -7,6 +7,8 @@ use std::time::Duration;
 pub enum Goal {
     /// Maximum ratio to the time of the native server, at the median.
     Ratio(f64),
+    /// Minimum ratio to the throughput of the native server.
+    RatioAtLeast(f64),
     /// Maximum time, at the median.
     AtMost(Duration),
 }
@@ -45,15 +47,34 @@ impl Report {
         }
     }
 
-    /// Adds a row with the calls per second of both servers.
-    pub fn throughput(&mut self, what: &str, [native, own]: [f64; 2]) {
+    /// Adds a row with the calls per second of both servers. `least`: the goal for the ratio.
+    pub fn throughput(&mut self, what: &str, [native, own]: [f64; 2], least: Option<f64>) {
+        let ratio = own / native;
+        let goal = least.map(|least| judge(&Goal::RatioAtLeast(least), Duration::ZERO, ratio));
         self.row(
             what.to_owned(),
             format!("{native:.0} /s"),
             format!("{own:.0} /s"),
-            format!("{:.2}", own / native),
-            String::new(),
+            format!("{ratio:.2}"),
+            goal.unwrap_or_default(),
         );
+    }
+
+    /// Adds a row with the processor time per call of both servers, if the system reports it.
+    pub fn processor_time(&mut self, what: &str, spent: [Option<Duration>; 2], calls: u32) {
+        let [Some(native), Some(own)] = spent.map(|spent| spent.map(|spent| spent / calls)) else {
+            return;
+        };
+        let ratio = format!("{:.2}", own.as_secs_f64() / native.as_secs_f64());
+        let what = format!("{what}, processor time per call");
+        self.row(what, time(native), time(own), ratio, String::new());
+    }
+
+    /// Adds a row with a size in bytes.
+    pub fn bytes(&mut self, what: &str, [native, own]: [usize; 2]) {
+        let ratio = format!("{:.2}", own as f64 / native as f64);
+        let size = |bytes: usize| format!("{bytes} bytes");
+        self.row(what.to_owned(), size(native), size(own), ratio, String::new());
     }
 
     /// Adds a row with the resident memory of both servers in bytes, if the system reports it. `most`: the goal for
@@ -68,9 +89,10 @@ impl Report {
         self.row(what.to_owned(), mib(native), mib(own), ratio, goal.unwrap_or_default());
     }
 
-    /// Adds a row with a time of Portcullis for which the native server has no counterpart.
-    pub fn alone(&mut self, what: &str, spent: Duration) {
-        self.row(what.to_owned(), String::new(), time(spent), String::new(), String::new());
+    /// Adds a row with a time of Portcullis for which the native server has no counterpart. `most`: its goal.
+    pub fn alone(&mut self, what: &str, spent: Duration, most: Option<Duration>) {
+        let goal = most.map(|most| judge(&Goal::AtMost(most), spent, 1.0)).unwrap_or_default();
+        self.row(what.to_owned(), String::new(), time(spent), String::new(), goal);
     }
 
     fn row(&mut self, what: String, native: String, own: String, ratio: String, goal: String) {
@@ -104,6 +126,7 @@ impl Report {
 fn judge(goal: &Goal, own: Duration, ratio: f64) -> String {
     match goal {
         Goal::Ratio(most) => format!("{most} x: {}", met(ratio <= *most)),
+        Goal::RatioAtLeast(least) => format!("at least {least} x: {}", met(ratio >= *least)),
         Goal::AtMost(most) => format!("{}: {}", time(*most), met(own <= *most)),
     }
 }

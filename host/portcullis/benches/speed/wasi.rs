@@ -5,7 +5,9 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::report::{load, median, time};
-use crate::server::{Era, Portcullis, Stdio, call};
+use crate::requests::{Era, call};
+use crate::server::Portcullis;
+use crate::stdio::Stdio;
 
 const WARM_UP: usize = 300;
 const ROUNDS: usize = 20;
