@@ -98,8 +98,7 @@ mod tests {
         for task in tasks.collect::<Vec<_>>() {
             task.await.unwrap().unwrap();
         }
-        let written = writes.0.lock().clone();
-        written
+        writes.0.lock().clone()
     }
 
     #[tokio::test]

@@ -423,9 +423,11 @@ fn places(
     folders: &Folders,
     commands: &Arc<Commands>,
 ) -> PluginResources {
-    let caches = folders.cache.join("plugins");
     let cluster = sandbox.cluster();
-    let cache = grants.cache.as_ref().map(|grant| CachePlace::new(name, grant, &caches, cluster));
+    let cache = grants.cache.as_ref().map(|grant| {
+        let folder = grant.disk.then(|| folders.cache.join("plugins").join(name));
+        CachePlace::new(name, grant.bytes.get(), folder, cluster)
+    });
     let store = StorePlace::new(name, &folders.store, cluster);
     let journals = folders.journals.clone();
     PluginResources { store, journals, cache, commands: commands.clone() }

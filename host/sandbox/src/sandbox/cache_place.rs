@@ -1,13 +1,11 @@
 //! Where the cache of a plugin is: at this host and, if hosts share state, at their server, too.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_cache::Cache;
 use portcullis_cluster_state::{ClusterCache, ClusterState};
-
-use crate::capabilities::cache::CacheGrant;
 
 /// The cache of a plugin. Clones share it.
 #[derive(Clone)]
@@ -18,18 +16,17 @@ pub struct CachePlace {
 }
 
 impl CachePlace {
-    /// The cache of a plugin with this grant. `folder` is the folder of all caches. Hosts share the cache if the grant
-    /// allows a disk: the server of the shared state writes to one.
+    /// The cache of a plugin: at most `bytes` bytes in memory and, if the grant allows a disk, in this folder. Only then
+    /// do hosts share the cache, because the server of the shared state writes to a disk, too.
     pub fn new(
         plugin: &str,
-        grant: &CacheGrant,
-        folder: &Path,
+        bytes: u64,
+        folder: Option<PathBuf>,
         state: Option<&ClusterState>,
     ) -> Self {
-        let bytes = grant.bytes.get();
-        let here = Arc::new(Cache::new(bytes, grant.disk.then(|| folder.join(plugin))));
-        let shared = state.filter(|_| grant.disk).map(|state| state.cache_of(plugin, bytes));
-        Self { here, shared }
+        let state = state.filter(|_| folder.is_some());
+        let shared = state.map(|state| state.cache_of(plugin, bytes));
+        Self { here: Arc::new(Cache::new(bytes, folder)), shared }
     }
 
     /// The part of the cache at this host.
