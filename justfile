@@ -137,7 +137,34 @@ release-static *options:
     binary="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/$target/release/portcullis"
     python3 resources/packaging/package.py --binary "$binary" --target "$target" --out target/release-static {{options}}
 
-# Install each package of a folder that `release` or `release-static` filled from its file and start it (needs python with venv, npm and dpkg-deb)
+# Build a static binary for Linux on arm64 with a machine of another processor, and make all packages of it in target/release-arm64 (needs qemu-user-static, Python with venv, and the target in rustup)
+release-arm64 *options:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target=aarch64-unknown-linux-musl
+    place="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
+    # C sources of crates are compiled by Zig, which has the headers of musl.
+    [ -x "$place/zig/bin/python" ] || python3 -m venv "$place/zig"
+    "$place/zig/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1
+    export PYTHON="$place/zig/bin/python" ZIG_TARGET=aarch64-linux-musl
+    export CC_aarch64_unknown_linux_musl="{{justfile_directory()}}/resources/packaging/zig-cc"
+    export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
+    cargo build --release --package portcullis --features arm64-plugins --target "$target"
+    python3 resources/packaging/package.py --binary "$place/$target/release/portcullis" --target "$target" --runner qemu-aarch64-static --out target/release-arm64 {{options}}
+
+# Build the binary for Windows, and make all packages of it in target/release-windows (needs gcc-mingw-w64-x86-64, wine64, and the target in rustup)
+release-windows *options:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target=x86_64-pc-windows-gnu
+    place="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
+    export WINEDEBUG=-all WINEPREFIX="$place/wine"
+    loader="${WINELOADER:-$(command -v /usr/lib/wine/wine64 wine64 wine | head -n 1)}"
+    tests/platforms/wine-folder.sh "$loader" "$WINEPREFIX"
+    cargo build --release --package portcullis --target "$target"
+    python3 resources/packaging/package.py --binary "$place/$target/release/portcullis.exe" --target "$target" --runner "$loader" --out target/release-windows {{options}}
+
+# Install each package of a folder that one of the recipes of releases filled from its file and use it (needs python with venv, npm and dpkg-deb; for a static binary podman; for other platforms what their recipes need)
 release-check folder="target/release-files":
     python3 resources/packaging/check.py {{folder}}
 

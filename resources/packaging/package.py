@@ -18,14 +18,19 @@ from product import PackagingError, load
 def main() -> int:
     """The command line. Exit code 1: a file could not be made, and the reason is on stderr."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", type=pathlib.Path, required=True, help="the binary, which has to run here")
+    parser.add_argument("--binary", type=pathlib.Path, required=True, help="the binary, which is run to write its pages")
+    parser.add_argument(
+        "--runner",
+        help="the program that runs the binary, such as qemu-aarch64-static or wine64, if this machine cannot run it itself",
+    )
     parser.add_argument("--target", required=True, help="the target it was built for")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="the folder for the files")
     parser.add_argument("--namespace", help="the namespace in the MCP registry, such as io.github.OWNER")
     parser.add_argument("--download-base", help="the address at which the files will be published")
     arguments = parser.parse_args()
     try:
-        product = load(arguments.binary.resolve(), arguments.target, arguments.namespace, arguments.download_base)
+        addresses = (arguments.namespace, arguments.download_base)
+        product = load(arguments.binary.resolve(), arguments.target, arguments.runner, *addresses)
         made = {}
         for one in formats.FORMATS:
             made |= one.make(product)

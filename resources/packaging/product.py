@@ -94,8 +94,11 @@ def git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def load(binary: pathlib.Path, target: str, namespace: str | None, download_base: str | None) -> Product:
-    """Reads the binary and the metadata of the release. Runs the binary, which writes its manual pages and completions."""
+def load(
+    binary: pathlib.Path, target: str, runner: str | None, namespace: str | None, download_base: str | None
+) -> Product:
+    """Reads the binary and the metadata of the release. Runs the binary, which writes its manual pages and completions.
+    `runner`: the program that runs it, if this machine cannot."""
     if target not in PLATFORMS:
         raise PackagingError(f"`{target}` is not a known target: use one of {', '.join(PLATFORMS)}")
     try:
@@ -104,18 +107,19 @@ def load(binary: pathlib.Path, target: str, namespace: str | None, download_base
         raise PackagingError(f"cannot read the binary {binary}: {error.strerror}") from error
     time = os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct")
     product = Product(data, PLATFORMS[target], int(time), git("rev-parse", "HEAD"), namespace, download_base)
-    product.pages = pages(binary)
+    product.pages = pages([runner, binary] if runner else [binary])
     return product
 
 
-def pages(binary: pathlib.Path) -> dict[str, bytes]:
+def pages(binary: list) -> dict[str, bytes]:
     """The manual pages and completions that the binary writes. They are the same on all platforms."""
+    name = " ".join(map(str, binary))
     with tempfile.TemporaryDirectory() as folder:
         try:
-            done = subprocess.run([binary, "pages", folder], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([*binary, "pages", folder], capture_output=True, text=True, timeout=300)
         except OSError as error:
-            raise PackagingError(f"cannot run {binary}, which writes the manual pages: {error.strerror}") from error
+            raise PackagingError(f"cannot run {name}, which writes the manual pages: {error.strerror}") from error
         if done.returncode != 0:
-            raise PackagingError(f"{binary} pages: {done.stderr.strip()}")
+            raise PackagingError(f"{name} pages: {done.stderr.strip()}")
         root = pathlib.Path(folder)
         return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}

@@ -4,6 +4,7 @@
 import hashlib
 import io
 import json
+import os
 import pathlib
 import stat
 import subprocess
@@ -24,11 +25,16 @@ for name in portcullis.bash _portcullis portcullis.fish; do echo "$name" > "$2/c
 """
 
 
-def package(folder: pathlib.Path, name: str, *more: str, target: str = "x86_64-unknown-linux-gnu", text: str = STAND_IN):
+STATIC = STAND_IN.replace("# GLIBC_2.17 GLIBC_2.34 GLIBC_2.4\n", "")
+
+
+def package(
+    folder: pathlib.Path, name: str, *more: str, target="x86_64-unknown-linux-gnu", text=STAND_IN, mode=0o755
+):
     """Runs `package.py`. Returns the finished process, and the folder with the files that were made."""
     binary = folder / "portcullis"
     binary.write_text(text)
-    binary.chmod(0o755)
+    binary.chmod(mode)
     out = folder / name
     command = [sys.executable, HERE / "package.py", "--binary", binary, "--target", target, "--out", out, *more]
     return subprocess.run(command, capture_output=True, text=True, timeout=120), out
@@ -129,8 +135,7 @@ class StaticBinary(unittest.TestCase):
 
     def test_packages_of_a_static_binary_need_no_c_library(self):
         with tempfile.TemporaryDirectory() as place:
-            text = STAND_IN.replace("# GLIBC_2.17 GLIBC_2.34 GLIBC_2.4\n", "")
-            ended, out = package(pathlib.Path(place), "out", target="x86_64-unknown-linux-musl", text=text)
+            ended, out = package(pathlib.Path(place), "out", target="x86_64-unknown-linux-musl", text=STATIC)
             self.assertEqual(ended.returncode, 0, ended.stderr)
             names = {path.name for path in out.iterdir()}
             self.assertIn("portcullis-linux-x64-0.1.0.tgz", names)
@@ -140,6 +145,89 @@ class StaticBinary(unittest.TestCase):
             with zipfile.ZipFile(out / f"portcullis-0.1.0-py3-none-{'.'.join(tags)}.whl") as wheel:
                 lines = wheel.read("portcullis-0.1.0.dist-info/WHEEL").decode().splitlines()
             self.assertEqual([one for one in lines if one.startswith("Tag")], [f"Tag: py3-none-{tag}" for tag in tags])
+
+
+class OtherPlatforms(unittest.TestCase):
+    """Tests of packages for a platform other than that of this machine, whose binary another program runs."""
+
+    def made(self, target: str, text: str = STATIC) -> pathlib.Path:
+        """The packages for a target, of a binary that this machine cannot run itself."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        place = pathlib.Path(folder.name)
+        ended, out = package(place, "out", "--runner", "/bin/sh", target=target, text=text, mode=0o644)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        return out
+
+    def test_packages_for_arm64_have_the_names_of_its_processor(self):
+        out = self.made("aarch64-unknown-linux-musl")
+        names = {path.name for path in out.iterdir()}
+        tags = "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64"
+        for name in (
+            "portcullis-0.1.0-aarch64-unknown-linux-musl.tar.gz",
+            "portcullis-linux-arm64-0.1.0.tgz",
+            f"portcullis-0.1.0-py3-none-{tags}.whl",
+        ):
+            self.assertIn(name, names)
+        with tarfile.open(out / "portcullis-linux-arm64-0.1.0.tgz") as archive:
+            content = json.load(archive.extractfile("package/package.json"))
+        self.assertEqual((content["os"], content["cpu"]), (["linux"], ["arm64"]))
+        debian = part(out / "portcullis_0.1.0_arm64.deb", "control.tar.gz")
+        with tarfile.open(fileobj=io.BytesIO(debian)) as archive:
+            self.assertIn("Architecture: arm64\n", archive.extractfile("./control").read().decode())
+
+    def test_packages_for_windows_have_the_program_with_its_suffix(self):
+        out = self.made("x86_64-pc-windows-gnu")
+        places = {
+            "portcullis-0.1.0-x86_64-pc-windows-gnu.zip": "portcullis-0.1.0-x86_64-pc-windows-gnu/portcullis.exe",
+            "portcullis-0.1.0-py3-none-win_amd64.whl": "portcullis-0.1.0.data/scripts/portcullis.exe",
+            "portcullis-0.1.0-x86_64-pc-windows-gnu.mcpb": "server/portcullis.exe",
+        }
+        for name, program in places.items():
+            with zipfile.ZipFile(out / name) as archive:
+                self.assertEqual(archive.read(program).decode(), STATIC)
+        with tarfile.open(out / "portcullis-win32-x64-0.1.0.tgz") as archive:
+            self.assertEqual(archive.extractfile("package/portcullis.exe").read().decode(), STATIC)
+        self.assertFalse([path for path in out.iterdir() if path.suffix in (".deb", ".gz")])
+
+
+class Choice(unittest.TestCase):
+    """Tests of the program in the main npm package, which starts the program of the package for its platform."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        _, out = package(self.folder, "out")
+        with tarfile.open(out / "portcullis-0.1.0.tgz") as archive:
+            (self.folder / "start.js").write_bytes(archive.extractfile("package/start.js").read())
+            self.known = json.load(archive.extractfile("package/package.json"))["optionalDependencies"]
+        for name in self.known:
+            program = self.folder / "node_modules" / name / ("portcullis.exe" if "-win32-" in name else "portcullis")
+            program.parent.mkdir(parents=True)
+            program.write_text(f'#!/bin/sh\nprintf "%s\\n" "{name}: $*"\nexit 7\n')
+            program.chmod(0o755)
+
+    def start(self, system: str, processor: str):
+        """Starts the program in Node.js that takes this machine for another platform."""
+        stand_in = HERE / "other-platform.cjs"
+        command = ["node", "--require", stand_in, self.folder / "start.js", "serve", "--root", "C:\\a b"]
+        # The stand-ins of the programs are scripts, which this machine runs itself.
+        variables = os.environ | {"PLATFORM": system, "ARCH": processor}
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, env=variables)
+
+    def test_the_program_of_each_platform_is_started(self):
+        expected = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"}
+        self.assertEqual(self.known.keys(), {f"portcullis-{one}" for one in expected})
+        for platform in expected:
+            ended = self.start(*platform.split("-"))
+            self.assertEqual(ended.stdout, f"portcullis-{platform}: serve --root C:\\a b\n", ended.stderr)
+            self.assertEqual(ended.returncode, 7)
+
+    def test_a_platform_without_a_program_is_named(self):
+        ended = self.start("win32", "arm64")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("portcullis-win32-arm64 is not installed", ended.stderr)
 
 
 class Faults(unittest.TestCase):

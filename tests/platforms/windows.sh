@@ -31,11 +31,7 @@ folder=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 export WINELOADER WINEDEBUG=-all WINEPREFIX="$folder/wine"
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER="$WINELOADER"
 
-# Wine before 9.0 lacks a library of Windows 10 that Rust's standard library loads.
-mkdir -p "$WINEPREFIX"
-[ -e "$WINEPREFIX/system.reg" ] || "$WINELOADER" wineboot --init >/dev/null 2>&1
-library="$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll"
-[ -e "$library" ] || x86_64-w64-mingw32-gcc -shared -O1 -o "$library" tests/platforms/bcryptprimitives.c -ladvapi32
+tests/platforms/wine-folder.sh "$WINELOADER" "$WINEPREFIX"
 
 cargo build --target $target --bin portcullis --example stand-in
 # Tests of crates, as Windows programs: confined children, and upstream servers with the processes that they leave behind.

@@ -28,6 +28,10 @@ const NEWEST_REVIEWED: u32 = 456;
 const QUOTACTL_FD: c_long = 443;
 const FCHMODAT2: c_long = 452;
 
+/// `kexec_file_load` on arm64, which the crate `libc` defines there for the GNU C library only.
+#[cfg(target_arch = "aarch64")]
+const KEXEC_FILE_LOAD: c_long = 294;
+
 /// Calls that fail with `EPERM`, whatever their arguments are.
 const REFUSED: &[c_long] = &[
     // Other processes: their memory, their descriptors and their execution.
@@ -109,7 +113,7 @@ const REFUSED_HERE: &[c_long] = &[
     libc::SYS_uselib,
 ];
 #[cfg(target_arch = "aarch64")]
-const REFUSED_HERE: &[c_long] = &[libc::SYS_kexec_file_load];
+const REFUSED_HERE: &[c_long] = &[KEXEC_FILE_LOAD];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const REFUSED_HERE: &[c_long] = &[];
 
