@@ -195,7 +195,8 @@ fn start_interface(name: &str, address: Option<Ipv4Addr>) -> io::Result<()> {
     // SAFETY: all members of the structure are numbers, for which zero is valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name.bytes()) {
-        *to = from.cast_signed();
+        // `c_char` has a sign on some processors only; its bits are the same.
+        *to = libc::c_char::from_ne_bytes([from]);
     }
     if let Some(address) = address {
         let address = libc::sockaddr_in {
