@@ -70,9 +70,18 @@ cluster calls="2000" *seed: sessions
     plugins="$target/plugins/wasm32-wasip2/plugin"
     PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/run.mjs {{calls}} {{seed}}
 
-# Make projects with `portcullis new` and run the commands of their READMEs (LANGUAGE…; needs npm, and Python with venv)
+# Make projects with `portcullis new`, run the commands of their READMEs, and call their tools with third-party clients (LANGUAGE…; needs npm, and Python with venv)
 new *languages: _build
+    cd tests/clients && python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements.txt
+    cd tests/clients && npm ci
     PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" tests/projects/run.sh {{languages}}
+
+# Make the crates of the SDK as they are published, and build and test a plugin with nothing but them (needs crates.io)
+packages: _build
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
+    PORTCULLIS="$target/debug/portcullis" TARGET="$target" tests/packages/run.sh
 
 # Run the conformance suite of MCP against the built binary (needs npm)
 conformance: _build

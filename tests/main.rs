@@ -41,6 +41,7 @@ mod plugin_sources;
 mod plugins;
 mod processes;
 mod protocol;
+mod published_crates;
 mod reload;
 mod report;
 mod results;

@@ -75,7 +75,7 @@ fn a_rust_project_has_the_sdk_as_it_is() {
     let home = Home::new();
     run(&home, &["new", "lines", "--lang", "rust"]);
     let sdk = home.files().join("lines/sdk");
-    for part in ["plugins/portcullis-plugin", "plugins/portcullis-plugin-macros", "wit"] {
+    for part in ["plugins/portcullis-plugin", "plugins/portcullis-plugin-macros"] {
         let (copy, own) = (sdk.join(part), workspace().join(part));
         let names = files(&own);
         assert!(!names.is_empty());
@@ -83,6 +83,22 @@ fn a_rust_project_has_the_sdk_as_it_is() {
         for name in names {
             let read = |folder: &Path| fs::read(folder.join(&name)).expect("a file");
             assert!(read(&copy) == read(&own), "{part}/{name}");
+        }
+    }
+}
+
+#[test]
+fn a_project_without_the_sdk_has_the_contract_as_it_is() {
+    let home = Home::new();
+    for (language, _) in LANGUAGES.iter().filter(|(language, _)| *language != "rust") {
+        let name = format!("lines-{language}");
+        run(&home, &["new", &name, "--lang", language]);
+        let copy = home.files().join(name).join("wit/deps/portcullis-plugin");
+        let own = workspace().join("wit");
+        assert_eq!(files(&copy), files(&own), "{language}");
+        for name in files(&own) {
+            let read = |folder: &Path| fs::read(folder.join(&name)).expect("a file");
+            assert!(read(&copy) == read(&own), "{language}: {name}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Embeds the templates of `resources/templates`, and the sources of the SDK that Rust projects get.
+//! Embeds the templates of `resources/templates`, the sources of the SDK, which Rust projects get, and the contract,
+//! which all other projects get.
 
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
@@ -12,9 +13,8 @@ use toml_edit::{DocumentMut, Item, Table, value};
 /// The folder of this workspace.
 const WORKSPACE: &str = "../..";
 
-/// The crates and folders that the SDK consists of.
-const SDK: &[&str] =
-    &["plugins/portcullis-plugin", "plugins/portcullis-plugin-macros", "wit", "LICENSE"];
+/// The crates that the SDK consists of. Each has all its files in its own folder, as it is published.
+const SDK: &[&str] = &["plugins/portcullis-plugin", "plugins/portcullis-plugin-macros"];
 
 /// The file in the folder of a template that describes the template.
 const DESCRIPTION: &str = "template.toml";
@@ -28,6 +28,8 @@ fn main() {
     for folder in entries(&workspace.join("resources/templates")) {
         source += &language(&folder);
     }
+    source += "];\n/// The files of the contract.\nconst CONTRACT: &[(&str, &str)] = &[\n";
+    source += &files(&workspace.join("wit"), &workspace.join("wit"));
     source += "];\n/// The files of the SDK.\nconst SDK: &[(&str, &str)] = &[\n";
     for part in SDK {
         source += &files(&workspace, &workspace.join(part));
@@ -93,7 +95,7 @@ fn parse(path: &Path) -> DocumentMut {
 fn manifest(workspace: &Path) -> String {
     let whole = parse(&workspace.join("Cargo.toml"));
     let mut dependencies = Table::new();
-    for part in SDK.iter().filter(|part| part.starts_with("plugins/")) {
+    for part in SDK {
         let own = parse(&workspace.join(part).join("Cargo.toml"));
         for (name, dependency) in own["dependencies"].as_table().expect("a table") {
             if dependency.get("workspace").is_some() {

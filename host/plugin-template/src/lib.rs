@@ -24,7 +24,7 @@ pub struct Language {
     build: &'static str,
     /// The file that the build makes, with placeholders.
     component: &'static str,
-    /// Whether a project has the sources of the SDK.
+    /// Whether a project has the sources of the SDK. Without them, it has the contract.
     has_sdk: bool,
     /// Names that the language or its tools refuse.
     reserved: &'static [&'static str],
@@ -36,6 +36,10 @@ include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
 /// The folder of the SDK in a project.
 const SDK_FOLDER: &str = "sdk";
+
+/// The folder of the contract in a project whose tools are functions of a WIT file: the folder in which the tools of
+/// all languages look for other packages.
+const CONTRACT_FOLDER: &str = "wit/deps/portcullis-plugin";
 
 /// Why a project is not made.
 #[derive(Debug, thiserror::Error)]
@@ -70,9 +74,11 @@ impl Language {
     /// The files of a new project, by their paths.
     pub fn files(&self, name: &ProjectName) -> BTreeMap<String, String> {
         let own = self.files.iter().map(|(path, text)| ((*path).to_owned(), filled(text, name)));
-        let sdk = SDK.iter().filter(|_| self.has_sdk);
-        let sdk = sdk.map(|(path, text)| (format!("{SDK_FOLDER}/{path}"), (*text).to_owned()));
-        own.chain(sdk).collect()
+        let (folder, shared) =
+            if self.has_sdk { (SDK_FOLDER, SDK) } else { (CONTRACT_FOLDER, CONTRACT) };
+        let shared =
+            shared.iter().map(|(path, text)| (format!("{folder}/{path}"), (*text).to_owned()));
+        own.chain(shared).collect()
     }
 
     /// Makes a project in a new folder within `parent`, as a whole or not at all. Returns the number of files. If this
@@ -146,7 +152,10 @@ mod tests {
             for (path, text) in own {
                 assert!(!text.contains("{{"), "{}: {path}", language.id);
             }
-            assert_eq!(files.contains_key("wit/plugin.wit"), !language.has_sdk, "{}", language.id);
+            for file in ["plugin.wit", "deps/portcullis-plugin/store.wit"] {
+                let file = format!("wit/{file}");
+                assert_eq!(files.contains_key(&file), !language.has_sdk, "{}: {file}", language.id);
+            }
         }
     }
 
@@ -164,7 +173,9 @@ mod tests {
             assert!(files.contains_key(&format!("sdk/plugins/{crate_}/src/lib.rs")));
         }
         assert!(whole.contains("[workspace.lints.rust]") && whole.contains("unsafe_code"));
-        assert!(files.contains_key("sdk/wit/package.wit") && files.contains_key("sdk/LICENSE"));
+        for file in ["wit/package.wit", "LICENSE"] {
+            assert!(files.contains_key(&format!("sdk/plugins/portcullis-plugin/{file}")), "{file}");
+        }
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Rust bindings generated from `wit/`; plugin authors see them only through the other modules.
+//! Rust bindings generated from this crate's copy of the folder `wit`; plugin authors see them only through the other modules.
 //!
 //! Each interface that a plugin may export is a world of its own, so that a plugin exports the
 //! interfaces of its features and no others.
 #![expect(missing_docs, reason = "the documentation is in `wit/`, where some fields have none")]
 
 wit_bindgen::generate!({
-    path: "../../wit",
+    path: "wit",
     world: "least",
     pub_export_macro: true,
     export_macro_name: "export_manifest",
@@ -18,7 +18,7 @@ macro_rules! feature {
     ($feature:ident, $world:literal, $macro:literal) => {
         pub mod $feature {
             wit_bindgen::generate!({
-                path: "../../wit",
+                path: "wit",
                 world: $world,
                 pub_export_macro: true,
                 export_macro_name: $macro,
