@@ -230,8 +230,8 @@ fn each_folder_of_the_host_is_a_crate_of_the_same_name() {
 #[test]
 fn no_crate_lies_inside_the_package_of_another() {
     let is_manifest = |name: &str| name == "Cargo.toml";
-    let folders =
-        ["host", "plugins", "tests/guests", "tests/fuzz"].map(|folder| workspace().join(folder));
+    let folders = ["host", "plugins", "tests/guests", "tests/guides", "tests/fuzz"]
+        .map(|folder| workspace().join(folder));
     let packages = folders.iter().flat_map(|folder| files(folder, &is_manifest));
     // The libFuzzer package is a workspace of its own inside another package, because it is built with coverage.
     let is_member = |manifest: toml::Table| !manifest.contains_key("workspace");

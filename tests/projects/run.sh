@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Makes a project with `portcullis new` in each language that is named (all that can be built without TinyGo if none is),
-# and runs the commands of its README as they are typed, in a home of its own. PORTCULLIS is the binary.
+# and runs the commands of its README as they are typed, in a home and with caches of its own. Then `portcullis setup`
+# writes the server into the project's .mcp.json, and MCP clients by others call the tool. The code of the guide for
+# JavaScript and Python is built and tested, too. PORTCULLIS is the binary. KEEP=1 uses the caches that the caller has.
 set -euo pipefail
 
 binary=$(realpath "${PORTCULLIS:?names the binary}")
-export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
+here=$(cd "$(dirname "$0")" && pwd)
+clients="$here/../clients"
+export RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
+cargo_home="${CARGO_HOME:-$HOME/.cargo}"
 languages=("$@")
 [ ${#languages[@]} -gt 0 ] || languages=(rust js ts python)
 
@@ -12,10 +17,22 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir "$place/bin"
 ln -s "$binary" "$place/bin/portcullis"
+export PATH="$place/bin:$PATH"
+# The build of this repository has variables that a user's shell has not.
+unset CARGO_TARGET_DIR CARGO_INCREMENTAL
 
 for language in "${languages[@]}"; do
-    export HOME="$place/home-$language" PATH="$place/bin:$PATH"
+    export HOME="$place/home-$language"
     mkdir "$HOME"
+    if [ -z "${KEEP:-}" ]; then
+        export npm_config_cache="$HOME/npm" PIP_CACHE_DIR="$HOME/pip" CARGO_HOME="$HOME/cargo"
+        mkdir "$CARGO_HOME"
+        # What rustup put beside Cargo's caches.
+        ln -s "$cargo_home/bin" "$CARGO_HOME/bin"
+        [ ! -f "$cargo_home/config.toml" ] || ln -s "$cargo_home/config.toml" "$CARGO_HOME/config.toml"
+    else
+        export CARGO_HOME="$cargo_home"
+    fi
     cd "$HOME"
     name="lines-$language"
     begun=$SECONDS
@@ -24,7 +41,8 @@ for language in "${languages[@]}"; do
     # The lines of all blocks of shell commands.
     sed -n '/^```sh$/,/^```$/{/^```/!p}' README.md > "$place/commands"
     [ -s "$place/commands" ]
-    bash -euxo pipefail "$place/commands" 2>&1 | tee "$place/output"
+    # The shell shows each command with the seconds since the beginning.
+    PS4='+ ${SECONDS} s: ' bash -euxo pipefail "$place/commands" 2>&1 | tee "$place/output"
     grep -q '^[1-9][0-9]* passed, 0 failed$' "$place/output"
     # The last command is a call. Its tool has the description that its author wrote.
     tail -n 40 "$place/output" > "$place/last"
@@ -35,5 +53,29 @@ for language in "${languages[@]}"; do
         echo "a tool has no description" >&2
         exit 1
     fi
-    echo "== $language: every command of the README works, $((SECONDS - begun)) s"
+    portcullis setup project --root "$PWD" --yes
+    case $language in
+        rust) tool=find_lines arguments="{\"file\": \"$PWD/README.md\", \"pattern\": {\"text\": \"A PLUGIN\", \"ignoreCase\": true}}" ;;
+        python | go) tool=find-lines arguments="{\"file\": \"$PWD/README.md\", \"pattern\": {\"text\": \"A PLUGIN\", \"ignore-case\": true}}" ;;
+        js | ts) tool=find-lines arguments='{"text": "x\nA plugin for Portcullis", "pattern": {"text": "A PLUGIN", "ignore-case": true}}' ;;
+    esac
+    node "$clients/project.mjs" "$PWD" "$tool" "$arguments" "A plugin for Portcullis"
+    took=$((SECONDS - begun))
+    # The code of the guide, in the same project.
+    case $language in
+        js)
+            node "$here/guide.mjs" js functions .
+            npx componentize-js src/plugin.js --wit wit --world-name plugin --out guide-functions.wasm
+            portcullis test guide-functions.wasm --cases "$here/guide/functions"
+            node "$here/guide.mjs" js contract .
+            npx componentize-js src/plugin.js --wit wit --world-name plugin --disable http fetch-event --out guide-contract.wasm
+            portcullis test guide-contract.wasm --cases "$here/guide/contract"
+            ;;
+        python)
+            node "$here/guide.mjs" python functions .
+            .venv/bin/componentize-py --wit-path wit --world plugin componentize plugin --output guide-functions.wasm
+            portcullis test guide-functions.wasm --cases "$here/guide/functions"
+            ;;
+    esac
+    echo "== $language: from \`new\` to a tool in clients with the commands of the README: $took s"
 done
