@@ -160,6 +160,19 @@ fn a_plugin_comes_from_a_registry_with_tls_and_a_login_and_a_moved_tag_is_held_b
 }
 
 #[test]
+fn what_is_no_source_and_what_lists_nothing_is_said() {
+    let home = home();
+    let missing = home.run(&["plugin", "add", "nothing"]);
+    check(&missing, 2, &["there is no file ", "/nothing\n  hint: name a file, an address"]);
+    let bare = home.run(&["plugin", "search", "localhost:5000/org"]);
+    check(&bare, 2, &["`localhost:5000/org` names no registry: write oci:// before the host"]);
+    let registry = Registry::start(None);
+    registry.component("org/echo", "1", &component("echo"));
+    let none = home.run(&["plugin", "search", &registry.reference(""), "weather"]);
+    check(&none, 1, &["has no matching repositories"]);
+}
+
+#[test]
 fn a_system_without_certificates_reaches_registries_without_tls() {
     let mut home = home();
     let empty = home.files().join("empty.pem");

@@ -48,8 +48,8 @@ pub enum Version {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
     /// There is no registry in the text.
-    #[error("name the registry: `oci://HOST/REPOSITORY:TAG`")]
-    NoRegistry,
+    #[error("`{0}` names no registry: write oci:// before the host, as in `oci://HOST/REPOSITORY`")]
+    NoRegistry(String),
     /// The host is not a host with an optional port.
     #[error("`{0}` is not the host of a registry: write HOST or HOST:PORT")]
     Host(String),
@@ -87,7 +87,8 @@ impl Location {
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         let is_plain = text.starts_with(OCI_HTTP);
         let rest = text.strip_prefix(OCI_HTTP).or_else(|| text.strip_prefix(OCI));
-        let rest = rest.ok_or(ReferenceError::NoRegistry)?.trim_end_matches('/');
+        let rest =
+            rest.ok_or_else(|| ReferenceError::NoRegistry(text.to_owned()))?.trim_end_matches('/');
         let (host, repository) = rest.split_once('/').unwrap_or((rest, ""));
         let location = Self { host: host.to_owned(), is_plain, repository: repository.to_owned() };
         let url = location.url("").ok_or_else(|| ReferenceError::Host(host.to_owned()))?;

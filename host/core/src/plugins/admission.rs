@@ -62,8 +62,9 @@ pub(super) fn judge(
     policy.dispensable = Capability::ALL.to_vec();
     let refusing = missing.iter().filter_map(|missing| match missing {
         Missing::Grant(capability) => Some(format!(
-            "`{name}` imports `{capability}`, which it is not granted: calls that need it fail; to grant it, add \
-             to portcullis.toml:\n{}",
+            "`{name}` imports `{capability}`, which it is not granted: calls that need it fail; to grant it, run a \
+             command such as `portcullis plugin grant {name} {capability}={}`, or add to portcullis.toml:\n{}",
+            capability.short_forms().forms[0].0,
             capability.remedy(name)
         )),
         Missing::Unknown(_) | Missing::Version(_) => None,

@@ -49,19 +49,31 @@ impl Args {
         let place = Installation::place(&name, &context.config, &context.folders)?;
         let fetched = sources::fetch(&context, &source).await?;
         let sandbox = context.sandbox();
-        let inspection =
-            sources::inspect(&context, &sandbox, (&name, &place), &fetched.component).await?;
+        let inspect = async |config| {
+            let part = (&*name, &*place);
+            sources::inspect(&context, config, &sandbox, part, &fetched.component).await
+        };
+        let inspection = inspect(&context.config).await?;
         let from = sources::provenance(&source, &fetched);
-        super::print(&super::inspect::as_text(&inspection))?;
+        let grants = match inspection.defect {
+            Some(_) => None,
+            None => Some(PlannedGrants::new(&context, config, &inspection, &self.grants)?),
+        };
+        // The remarks, and the hints of the tools, are those that hold with the grants.
+        let granted = match grants.as_ref().map(PlannedGrants::config).transpose()?.flatten() {
+            Some(config) => Some(inspect(&config).await?),
+            None => None,
+        };
+        super::print(&super::inspect::as_text(granted.as_ref().unwrap_or(&inspection)))?;
         super::print(&sources::provenance_text(&from, &fetched))?;
-        if let Some(defect) = &inspection.defect {
+        let Some(grants) = grants else {
+            let defect = inspection.defect.as_deref().unwrap_or_default();
             bail!(
                 "`{name}` cannot be a plugin of this host: {}\nnothing was changed",
                 visible(defect)
             );
-        }
+        };
         super::print(&granted_already(&context, &name))?;
-        let grants = PlannedGrants::new(&context, config, &inspection, &self.grants)?;
         grants.show()?;
         let question = match self.grants.is_empty() {
             true => format!("Install `{name}`?"),
@@ -128,5 +140,5 @@ fn next_steps(inspection: &Inspection, grants: &[String]) -> String {
         ));
         text += "\n";
     }
-    text + &format!("{}\n", faint("restart a running server to apply the change"))
+    text + &format!("{}\n", faint(super::print::APPLIED))
 }

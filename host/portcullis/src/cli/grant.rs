@@ -362,6 +362,16 @@ impl<'a> PlannedGrants<'a> {
         Ok(Self { editing, edit })
     }
 
+    /// The configuration with these grants. `None`: they change nothing.
+    ///
+    /// # Errors
+    ///
+    /// The edited text is no configuration.
+    pub(super) fn config(&self) -> anyhow::Result<Option<config::Config>> {
+        let is_edited = !self.edit.is_nothing();
+        Ok(is_edited.then(|| config::Config::parse(&self.edit.after)).transpose()?)
+    }
+
     /// Prints the difference of `portcullis.toml`, and what the plugin may then do.
     pub(super) fn show(&self) -> anyhow::Result<()> {
         if !self.edit.is_nothing() {
@@ -424,5 +434,5 @@ fn finish(editing: &GrantEdit<'_>, edit: &Edit, how: &WriteMode) -> anyhow::Resu
         return Ok(CommandEnd::Failed);
     }
     let text = write_config(&editing.file, &edit.after)?;
-    super::print(&format!("{text}{}\n", faint("restart a running server to apply the change")))
+    super::print(&format!("{text}{}\n", faint(super::print::APPLIED)))
 }

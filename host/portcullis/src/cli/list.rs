@@ -158,8 +158,9 @@ pub(super) async fn plugins(context: &CommandContext, json: bool) -> anyhow::Res
     for loaded in &plugins.loaded {
         let version = portcullis_sanitize::visible_line(&loaded.manifest.version, 40);
         text += &format!(
-            "{} {version} {}\n    tools: {}; {}\n",
+            "{}{} {}\n    tools: {}; {}\n",
             green(&loaded.plugin.name),
+            if version.is_empty() { version } else { format!(" {version}") },
             faint("loaded"),
             loaded.tools.len(),
             loaded.plugin.origin,

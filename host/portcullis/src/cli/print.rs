@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::CommandEnd;
 
+/// What commands say after they changed the configuration or the plugins.
+pub const APPLIED: &str = "a running `portcullis serve` applies the change within seconds";
+
 /// Prints the host's own text. Colours are removed if stdout is not a terminal. Untrusted text in it must have been
 /// sanitised by [`visible`](portcullis_sanitize::visible).
 pub fn print(text: &str) -> anyhow::Result<CommandEnd> {

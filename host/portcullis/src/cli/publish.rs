@@ -57,9 +57,14 @@ impl Args {
                 self.file.display()
             );
         };
-        let inspection =
-            sources::inspect(&context, &context.sandbox(), (&name, &file), &fetched.component)
-                .await?;
+        let inspection = sources::inspect(
+            &context,
+            &context.config,
+            &context.sandbox(),
+            (&name, &file),
+            &fetched.component,
+        )
+        .await?;
         if let Some(defect) = &inspection.defect {
             bail!(
                 "`{name}` cannot be a plugin of this host: {}\nnothing was published",

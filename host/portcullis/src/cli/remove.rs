@@ -77,7 +77,7 @@ impl Args {
                 .with_context(|| format!("removing {}", folder.display()))?;
             text += &format!("removed: {}\n", shown(folder));
         }
-        super::print(&format!("{text}{}\n", faint("restart a running server to apply the change")))
+        super::print(&format!("{text}{}\n", faint(super::print::APPLIED)))
     }
 }
 

@@ -46,6 +46,10 @@ impl Args {
             }
         };
         let names: Vec<_> = names.into_iter().filter(|name| name.contains(word)).collect();
+        if names.is_empty() {
+            let which = if word.is_empty() { "no" } else { "no matching" };
+            super::log::note(&format!("{location} has {which} {kind}"));
+        }
         if self.json {
             super::print::json(&json!({ "kind": kind, "names": names, "isCut": is_cut }))?;
         } else {

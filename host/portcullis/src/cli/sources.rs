@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use portcullis_core::config::Config;
 use portcullis_core::lock::Provenance;
 use portcullis_core::plugins::inspect::{Inspection, inspect_file};
 use portcullis_core::sandbox::{Origin, Sandbox};
@@ -24,8 +25,15 @@ PORTCULLIS_REGISTRY (the host), PORTCULLIS_REGISTRY_USER and PORTCULLIS_REGISTRY
 pub fn parse(text: &str) -> anyhow::Result<Source> {
     match Source::parse(text)? {
         Source::File(path) => {
-            let path = std::path::absolute(&path);
-            Ok(Source::File(path.with_context(|| format!("finding {text}"))?))
+            let path = std::path::absolute(&path).with_context(|| format!("finding {text}"))?;
+            if !path.exists() {
+                bail!(
+                    "there is no file {}\n  hint: name a file, an address (`https://…`) or an artifact in a registry \
+                     (`oci://HOST/REPOSITORY:TAG`)",
+                    visible_line(&path.display().to_string(), 500)
+                );
+            }
+            Ok(Source::File(path))
         }
         source @ (Source::Address(..) | Source::Registry(_)) => Ok(source),
     }
@@ -75,17 +83,18 @@ pub fn stage(folder: &Path, name: &str, component: &[u8]) -> anyhow::Result<Path
     Ok(file)
 }
 
-/// Inspects a component as if it were installed in this place, as the plugin of this name. Nothing is installed or
-/// approved.
+/// Inspects a component as if it were installed in this place, as the plugin of this name, with the grants of this
+/// configuration. Nothing is installed or approved.
 pub async fn inspect(
     context: &CommandContext,
+    config: &Config,
     sandbox: &std::sync::Arc<Sandbox>,
     (name, place): (&str, &Path),
     component: &[u8],
 ) -> anyhow::Result<Inspection> {
     let folder = tempfile::tempdir().context("creating a temporary folder")?;
     let file = stage(folder.path(), name, component)?;
-    let inspecting = inspect_file(&file, sandbox, &context.config, &context.folders);
+    let inspecting = inspect_file(&file, sandbox, config, &context.folders);
     let what = format!("inspecting `{name}` (it is compiled first)");
     let inspected = report_if_slow(&what, inspecting).await;
     let inspection = inspected.map_err(|refused| {

@@ -121,7 +121,8 @@ impl Args {
             return Ok(true);
         }
         let inspection =
-            sources::inspect(context, sandbox, (name, path), &fetched.component).await?;
+            sources::inspect(context, &context.config, sandbox, (name, path), &fetched.component)
+                .await?;
         let new = sources::provenance(source, &fetched);
         super::print(&changes(lock, &installed, &inspection, &fetched, &new))?;
         if let Some(defect) = &inspection.defect {
@@ -151,7 +152,7 @@ impl Args {
             String::new()
         };
         super::print(&format!("updated: `{name}`, sha256:{}{from}\n", fetched.digest.hex()))?;
-        super::print(&format!("{}\n", faint("restart a running server to apply the change")))?;
+        super::print(&format!("{}\n", faint(super::print::APPLIED)))?;
         Ok(true)
     }
 
@@ -237,11 +238,7 @@ fn changes(
         (from.as_ref().and_then(|from| from.artifact.as_ref()), &new.artifact)
         && old != new
     {
-        text += &format!(
-            "  moved    {}\n           {}\n",
-            red(&format!("- {old}")),
-            green(&format!("+ {new}"))
-        );
+        text += &format!("  replaces {} {old}\n", faint("the artifact"));
     }
     text += &sources::provenance_text(new, fetched);
     let before =
