@@ -3,7 +3,7 @@
 //     node project.mjs FOLDER TOOL ARGUMENTS EXPECTED
 //
 // FOLDER has the `.mcp.json`, ARGUMENTS is JSON, and EXPECTED is a text that the answer has to contain. Each client also
-// has to list the tool with a description, and with a description of each argument.
+// has to list the tool with the description of its author. A tool made with the SDK has descriptions of its arguments, too.
 
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const clients = {
 /** The arguments of a schema without a description, also those within arguments, by their paths. */
 function undescribed(schema, path = '') {
   return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
-    const own = inner.description || inner.$ref ? [] : [`${path}/${name}`];
+    const own = inner.description || inner.$ref || inner.allOf ? [] : [`${path}/${name}`];
     return [...own, ...undescribed(inner, `${path}/${name}`)];
   });
 }
@@ -38,9 +38,10 @@ for (const [name, connect] of Object.entries(clients)) {
   const listed = (await client.tools()).find((one) => one.name === tool);
   assert.ok(listed, `${name}: the tool ${tool} is listed`);
   assert.match(listed.description, /^Finds the lines of a (text|text file) that contain a pattern\./, name);
-  // A plain component has comments for its functions and fields, and none for parameters.
-  const missing = undescribed(listed.inputSchema).filter((path) => path.split('/').length > 2);
-  assert.deepEqual(missing, [], `${name}: arguments without a description`);
+  // The arguments of a plain component have no descriptions: its comments about functions are all that clients get.
+  if (tool === 'find_lines') {
+    assert.deepEqual(undescribed(listed.inputSchema), [], `${name}: arguments without a description`);
+  }
   const answer = await client.call(tool, JSON.parse(args));
   assert.ok(!answer.isError, `${name}: ${JSON.stringify(answer)}`);
   const text = answer.content.map((block) => block.text).join('\n');
