@@ -1,8 +1,6 @@
 //! Makes a Rust file of all Rust blocks of `docs/guides/write-a-plugin.md`: a module for each block with its own items,
 //! a function for each block of statements, and the plugin with its tests at the end.
 
-#![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
-
 use std::env;
 use std::fs;
 use std::path::PathBuf;
