@@ -14,6 +14,7 @@ mod deeds;
 #[cfg(unix)]
 mod git_driver;
 mod news;
+mod recorded;
 mod revisions;
 
 /// The text of a project file.

@@ -87,7 +87,7 @@ async function packed(text, before, after) {
 
 /** A minified script. */
 const small = async (script) =>
-	(await minify(script, { ecma: 2020, compress: { ecma: 2020, passes: 3, unsafe_arrows: true }, format: { ascii_only: false } })).code;
+	(await minify(script, { ecma: 2020, compress: { ecma: 2020, passes: 3, unsafe_arrows: true, sequences: false }, format: { ascii_only: false } })).code;
 
 /** The text within a packed file. */
 export function unpack(file) {
@@ -148,7 +148,7 @@ async function bundle(source, messages) {
 async function concise(source, other = "") {
 	const code = (await bundle(source, {})) + other;
 	const all = JSON.parse(await readFile(path.join(shipped, "src/messages/en.json"), "utf8"));
-	const said = Object.entries(all).filter(([key]) => new RegExp(`\\b${key}\\b`).test(code));
+	const said = Object.entries(all).filter(([key]) => new RegExp(`(["'\`])${key}\\1`).test(code));
 	return small(await bundle(source, Object.fromEntries(said)));
 }
 
@@ -157,7 +157,7 @@ export async function make() {
 	const files = Object.entries(PROGRAMS).map(async ([name, source]) => [name, await bundle(source)]);
 	const made = Object.fromEntries(await Promise.all(files));
 	// The usual runtime, which is enough for most tools and smaller than the whole one.
-	const [script, looks] = [await concise("main.js", made["document.js"]), await bundle("runtime.css")];
+	const [script, looks] = [await concise("main.js"), await bundle("runtime.css")];
 	const folder = path.join(shipped, "src/messages");
 	for (const file of (await readdir(folder)).filter((name) => name !== "en.json")) {
 		const text = JSON.stringify(JSON.parse(await readFile(path.join(folder, file), "utf8")));
@@ -169,7 +169,7 @@ export async function make() {
 		"packed.js": await program(looks, script),
 		"packed-more.js": await program(made["runtime.css"], await concise("main-more.js")),
 		"packed-view.js": await program(made["runtime.css"], (await small(made["view.js"])) + (await small(made["runtime.js"])), true),
-		"packed-document.js": await program(looks, (await small(made["document.js"])) + script)
+		"packed-document.js": await program(looks, (await small(made["document.js"])) + (await concise("main.js", made["document.js"])))
 	};
 }
 

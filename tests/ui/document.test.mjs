@@ -46,6 +46,23 @@ test("documents show answers, and call their tool when the user clicks", { timeo
 	}
 });
 
+test("a hundred hostile documents and more are shown", () => assert.ok(hostile.length >= 100, `${hostile.length}`));
+
+test("who wants less motion has it in documents too", { timeout: 60_000 }, async (t) => {
+	const hosts = await startHosts(t);
+	const document = { markup: "<style>@keyframes k { to { opacity: 1 } } p { opacity: 0; animation: k 9s 2s infinite alternate forwards } b { transition: opacity 9s }</style><p>x</p><b>y</b>", program: { type: "Program", body: [] } };
+	const timesIn = async (options) => {
+		const view = await open(t, hosts, await makePage(WEATHER, { document }), options);
+		await view.app.locator(".document p").waitFor({ state: "attached" });
+		return view.app.locator(".document").evaluate(({ shadowRoot: root }) => {
+			const [moving, fading] = ["p", "b"].map((tag) => getComputedStyle(root.querySelector(tag)));
+			return [moving.animationDuration, moving.animationDelay, moving.animationIterationCount, fading.transitionDuration];
+		});
+	};
+	assert.deepEqual(await timesIn({}), ["9s", "2s", "infinite", "9s"]);
+	assert.deepEqual(await timesIn({ reducedMotion: "reduce" }), ["0.001s", "0s", "1", "0.001s"]);
+});
+
 // Side by side, since each waits for what could happen; each has a page, and a peer, of its own.
 test("hostile documents reach nothing", { timeout: 1_800_000 * SLOWNESS, concurrency: 4 }, async (t) => {
 	const hosts = await startHosts(t);

@@ -281,6 +281,19 @@ test("forms", { timeout: 300_000 }, async (t) => {
 		});
 	}
 
+	await t.test("fields have sizes that fit their values", { timeout: 30_000 }, async (t) => {
+		const properties = { count: { type: "integer" }, day: { type: "string", format: "date" }, mail: { type: "string", format: "email" }, kind: { enum: ["a", "b"] }, about: { type: "string" }, code: { type: "string", maxLength: 8 } };
+		const view = await show(t, { type: "object", properties });
+		const widths = {};
+		for (const [key, label] of Object.entries({ count: "Count", day: "Day", mail: "Mail", kind: "Kind", about: "About", code: "Code" })) {
+			widths[key] = (await view.app.getByLabel(label, { exact: true }).boundingBox()).width;
+		}
+		for (const key of ["count", "day", "kind", "code"]) {
+			assert.ok(widths[key] < 260, `${key}: ${JSON.stringify(widths)}`);
+		}
+		assert.ok(widths.mail > widths.count && widths.about > widths.mail, JSON.stringify(widths));
+	});
+
 	await t.test("what needs attention is named by the labels", { timeout: 30_000 }, async (t) => {
 		const size = { type: "integer", maximum: 5 };
 		const view = await show(t, object({ pageSize: size, rows: { type: "array", items: object({ "user_id": size, "7": size }) } }));

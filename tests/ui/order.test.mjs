@@ -54,6 +54,16 @@ test("a single sentence has no label, and a warning comes first", () => {
 	assert.doesNotMatch(resultOf({ structuredContent: { success: true, message: "Gone" }, content: [{ type: "text", text: "Gone" }] }, view).textContent, /Gone.*Gone.*Raw/, "said once");
 });
 
+test("a text that says what the data say is folded away", () => {
+	const data = { isSame: false, changes: [{ part: "engine", before: "5.0.2", after: "5.5.4" }, { part: "light", before: "none", after: "48 bytes" }] };
+	const folded = (text, more) => resultOf({ structuredContent: data, content: [{ type: "text", text }], ...more }, view).all("details").find((one) => one.textContent.startsWith("As text"));
+	const text = "From the disk:\n\n- changes, engine: before 5.0.2, after 5.5.4\n- changes, light: before none, after 48 bytes";
+	assert.match(folded(text).textContent, /As textFrom the disk.*48 bytes/s);
+	assert.equal(folded("The engine saved it anew, so that the light in the second room has to be built again."), undefined, "it says something else");
+	assert.equal(folded("engine 5.5.4"), undefined, "a few words are a heading");
+	assert.equal(folded(text, { isError: true }), undefined, "of an error, all is shown");
+});
+
 test("an object called result comes before the rows about it", () => {
 	inOrder({ calls: [{ tool: "one", ms: 1 }, { tool: "two", ms: 2 }], result: { assets: 31, unused: ["found"] } }, "found", "one");
 });
@@ -61,6 +71,30 @@ test("an object called result comes before the rows about it", () => {
 test("whether something is valid comes before the reasons", () => {
 	inOrder({ errors: [{ path: "/a", message: "reason one" }, { path: "/b", message: "reason two" }], isValid: false, summary: ["long enough for a line of its own, as one of two", "and the second of the two lines of the summary"] }, "Valid", "reason one");
 	inOrder({ rows: [{ a: "first", b: 1 }, { a: "second", b: 2 }], isOpen: false }, "first", "Open");
+});
+
+test("a failure comes before the log, and so does what the compiler found", () => {
+	const data = { success: false, status: "Failure", error: "it ended early", compilerErrors: ["Door.cpp(3): undeclared", "Door.cpp(9): a second one, to make it a list"], log: "Building all of it\n\nand so on" };
+	inOrder(data, "it ended early", "undeclared", "Building all", "Failure");
+});
+
+test("JSON in a member is data", () => {
+	const element = shown({ answer: '{"location":{"x":1,"yaw":2}}', risk: "read", plain: "{not so" });
+	assert.deepEqual(element.all("dt").map((one) => one.textContent).sort(), ["Plain", "Risk", "X", "Yaw"]);
+	assert.doesNotMatch(element.textContent, /"location"/);
+});
+
+test("findings by file are one table", () => {
+	const rows = (data) => shown(data).all("tr").length - 1;
+	const heads = (data) => shown(data).all("th").map((one) => one.textContent);
+	const files = [{ file: "a.js", messages: [{ line: 1, rule: "x" }] }, { file: "b.js", messages: [{ line: 2, rule: "y" }, { line: 3, rule: "z" }] }, { file: "c.js", messages: [] }];
+	assert.deepEqual(heads(files), ["File", "Line", "Rule"]);
+	assert.equal(rows(files), 4, "a file without findings keeps its row");
+	assert.match(shown(files).textContent, /a\.js.*x.*b\.js.*y.*b\.js.*z.*c\.js/s);
+	files[0].messages[0].message = files[1].messages[0].message = files[1].messages[1].message = "Use of something deprecated";
+	assert.deepEqual(heads(files), ["File", "Message", "Line", "Rule"], "what a person reads comes first");
+	assert.deepEqual(heads([1, 2].map((n) => ({ a: n, b: n, c: n, d: n, hits: [{ e: n }] }))), ["A", "B", "C", "D", "Hits"], "too much would be repeated");
+	assert.deepEqual(heads([{ name: "x", uses: [{ name: "y" }] }, { name: "z", uses: [{ name: "w" }] }]), ["Name", "Uses"]);
 });
 
 test("a list that is a column of the rows beside it is not shown again", () => {

@@ -206,6 +206,20 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 		await accessible(view);
 	});
 
+	await part("who wants less motion has it: nothing moves, and the status says that the tool runs", async (t) => {
+		for (const [reducedMotion, isSeen] of [["reduce", false], ["no-preference", true]]) {
+			const view = await show(t, reading({ type: "object" }), { reducedMotion });
+			await view.answers(null, { hang: true });
+			await view.app.getByRole("button", { name: "Run", exact: true }).click();
+			await view.app.getByText("Running…").waitFor();
+			assert.equal(await view.app.locator("progress").isVisible(), isSeen, "a bar without a value moves");
+			await view.host.waitForFunction(() => window.log.calls.length === 1);
+			await view.host.evaluate(() => window.progress({ progress: 3, total: 4 }));
+			await view.app.locator("progress[value]").waitFor();
+			assert.equal(await view.app.locator("html").evaluate(() => document.getAnimations().length), 0);
+		}
+	});
+
 	await part("a tool that only the assistant may call: asked for where the host can, read-only elsewhere", async (t) => {
 		const view = await show(t, DELETE, { capabilities: { message: { text: {} } } }, { callable: false });
 		const { app } = view;

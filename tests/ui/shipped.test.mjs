@@ -43,19 +43,19 @@ test("the packed runtimes have the messages that they may say, and no others", a
 	assert.ok(!unpack(await read("packed.js")).includes(english.pieChart), "charts are in the whole runtime alone");
 });
 
-test("the runtime is under 38.8 KB, script and styles together", async () => {
+test("the runtime is under 39.2 KB, script and styles together", async () => {
 	const size = Buffer.byteLength(await read("packed.js"));
-	assert.ok(size < 38_800, `${size} bytes`);
+	assert.ok(size < 39_200, `${size} bytes`);
 });
 
-test("the runtime with view specifications is under 61.2 KB", async () => {
+test("the runtime with view specifications is under 62.6 KB", async () => {
 	const size = Buffer.byteLength(await read("packed-view.js"));
-	assert.ok(size < 61_200, `${size} bytes`);
+	assert.ok(size < 62_600, `${size} bytes`);
 });
 
-test("the whole runtime is under 53.3 KB", async () => {
+test("the whole runtime is under 54.6 KB", async () => {
 	const size = Buffer.byteLength(await read("packed-more.js"));
-	assert.ok(size < 53_300, `${size} bytes`);
+	assert.ok(size < 54_600, `${size} bytes`);
 });
 
 test("a page of a usual tool is under 40 KB", async () => {
@@ -69,7 +69,7 @@ test("the runtime with the interpreter of documents is under 60 KB", async () =>
 	assert.ok(size < 60_000, `${size} bytes`);
 });
 
-test("the unpacked runtime is under 119 KB", () => {
+test("the unpacked runtime is under 122 KB", () => {
 	const size = Buffer.byteLength(made["runtime.js"]) + Buffer.byteLength(made["runtime.css"]);
-	assert.ok(size < 119_000, `${size} bytes before it is packed`);
+	assert.ok(size < 122_000, `${size} bytes before it is packed`);
 });

@@ -122,6 +122,21 @@ test("tables", { timeout: 300_000 }, async (t) => {
 		await accessible(view);
 	});
 
+	await t.test("paths are shortened by no more than it takes, and long words make no row high", { timeout: 60_000 }, async (t) => {
+		const row = (id) => ({ path: `/srv/${"folder/".repeat(5)}${"deep/".repeat(id)}file.tsx`, class: `HandlerOfTheLargeDoor${id}`, users: id === 2 ? ["/srv/b.tsx"] : [] });
+		const view = await show(t, data([row(1), row(2), row(8)]), { viewport: { width: 800, height: 700 } });
+		const scroll = view.app.locator(".scroll.tight");
+		await scroll.waitFor();
+		const room = await scroll.evaluate((box) => box.clientWidth - Math.max(...[...box.querySelectorAll("td:last-child > *")].map((one) => one.getBoundingClientRect().right - box.getBoundingClientRect().left)));
+		assert.ok(room >= 0 && room < 90, `${room} px are left beside the last column`);
+		await view.host.setViewportSize({ width: 320, height: 700 });
+		await view.host.waitForTimeout(200);
+		const heights = await view.app.locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.offsetHeight));
+		assert.ok(heights.every((height) => height < 50), heights.join());
+		assert.equal(await view.app.locator(".word").last().textContent(), row(8).class, "nothing of it is lost");
+		await behaved(view);
+	});
+
 	await t.test("a table fades out only where columns go on, and paths are short only where there is no room", { timeout: 60_000 }, async (t) => {
 		const row = (id) => ({ id, path: `/srv/${"folder/".repeat(7)}${id}.tsx`, owner: "Ada Lovelace", note: "checked by hand", state: "open for review" });
 		const view = await show(t, data([row(1), row(2), row(3)]), { viewport: { width: 320, height: 700 } });

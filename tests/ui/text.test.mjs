@@ -39,6 +39,26 @@ test("code spans in a sentence are code, a line of code is not changed", () => {
 	}
 });
 
+test("lines within an item of a list stay lines, sentences are wrapped", () => {
+	const item = (...lines) => made(`**Found**:\n\n1. ${lines.join("\n   ")}\n2. other`).all("li")[0];
+	const found = item("**Lists and binding, as they are used in applications of all kinds**", "ui5://docs/lists", "How lists are bound.");
+	assert.equal(found.all("br").length, 2, found.textContent);
+	assert.equal(item("a sentence that is long enough to be wrapped at the end of", "the line").all("br").length, 0);
+	assert.equal(item("Name: Ada", "born: 1815").all("br").length, 1, "a short line was not wrapped");
+});
+
+test("prose with tags of HTML is formatted, text about HTML is not", () => {
+	const prose = made("Starts an action.\n\n<h3>Usage</h3>\n<p>Set the <code>text</code>, or <b>both</b> &amp; more.</p><ul><li>one</li><li>two</li></ul>See {@link sap.m.Button the button} and {@link sap.m.Link}.");
+	assert.deepEqual(["h2", "code", "strong", "li"].map((tag) => texts(prose, tag)), [["Usage"], ["text"], ["both"], ["one", "two"]]);
+	assert.match(prose.textContent, /both & more/);
+	assert.match(prose.textContent, /See the button and sap\.m\.Link\./);
+	for (const text of ["Some text with <div>a box</div>\nand <b>bold</b>.", "Write `<b>` and `</b>`.\n\nThat is **all**.", "a < b and c > d\nand so on", "<script>x</script> in <b>it</b>\nand more"]) {
+		assert.match(made(text).textContent.replace(/\s+/g, " "), new RegExp(text.match(/<[^<>]+>|a < b/)[0]), text);
+	}
+	const list = view.show(["press - Fired when the <code>Button</code> is pressed", "tap - see <b>press</b>, which <code>replaces</code> it", "other words of it"]);
+	assert.deepEqual(texts(list, "code"), ["Button", "replaces"]);
+});
+
 test("code that begins with a comment keeps its lines", () => {
 	assert.equal(made("/** Adds. */\nadd(a: number, b: number): number").all("pre").length, 1);
 	assert.equal(made("/srv/app is a folder.\nIt has 3 files").all("pre").length, 0);

@@ -13,6 +13,7 @@ const column = (key, values, records) => {
 	const read = reading(key, undefined, values, records);
 	return [read.label, ...values.map((value) => read.show(value, () => {}, true).textContent)];
 };
+const view = new Viewer(reader({}).look, () => {}, { canSave: () => false, canAsk: () => false });
 const titleOf = (element) => element.attributes.title;
 
 test("bytes and durations are scaled", () => {
@@ -94,6 +95,25 @@ test("amounts that were sent as texts are right-aligned, names that look like nu
 	for (const values of [["1.2.0", "1.3.0"], ["2024", "2025"], ["12 B", "none"], ["007", "1.5"], [null, null]]) {
 		assert.equal(isRight(...values), false, values.join());
 	}
+});
+
+test("sizes beside paths are bytes, and so are those that their description calls so", () => {
+	assert.match(view.show([{ path: "/Game/A", class: "package", size: 7609 }, { path: "/Game/B", class: "package", size: 23_622 }]).textContent, /7\.6 kB.*23\.6 kB/s);
+	assert.equal(shown("stored", 4096, { type: "integer", description: "Bytes after compression" }).textContent, "4.1 kB");
+	assert.doesNotMatch(view.show([{ team: "A", size: 7609 }, { team: "B", size: 23_622 }]).textContent, /kB/);
+});
+
+test("a column that is a unit alone is called by what it measures", () => {
+	const heads = (rows) => view.show(rows).all("th").map((one) => one.textContent);
+	assert.deepEqual(heads([{ tool: "a", ms: 27 }, { tool: "b", ms: 36 }]), ["Tool", "Time"]);
+	assert.match(view.show([{ tool: "a", ms: 27 }, { tool: "b", ms: 36 }]).textContent, /27 ms.*36 ms/s);
+});
+
+test("names that look like amounts are at the left", () => {
+	const right = (data) => view.show(data).all("td").filter((one) => one.attributes.class === "right").length;
+	assert.equal(right({ "1.148": { until: "Q3/2027" }, "1.71": { until: "Q4/2030" } }), 0);
+	assert.equal(right([{ version: "1.148", until: "x" }, { version: "1.71", until: "y" }]), 0);
+	assert.equal(right([{ price: "2.50", until: "x" }, { price: "3.75", until: "y" }]), 2, "amounts are at the right");
 });
 
 test("values that are missing do not make paths to text", () => {

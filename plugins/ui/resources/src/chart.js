@@ -23,7 +23,7 @@ export function ticks(low, high) {
 
 /** A number at an axis. All numbers of an axis are written like the largest one, `most`. */
 const short = (value, most) =>
-	showNumber(value, "", { notation: most >= 1e5 ? "compact" : "standard", maximumFractionDigits: 3 });
+	showNumber(value, { notation: most >= 1e5 ? "compact" : "standard", maximumFractionDigits: 3 });
 
 /** A chart of records that have measured numbers, and times or names that are all different; `undefined` for other records. */
 export function chartOf(records, columns, ordinal) {

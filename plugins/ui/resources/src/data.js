@@ -7,7 +7,7 @@ import { recordsIn } from "./records.js";
 import { say } from "./say.js";
 import { shapeOf } from "./schema.js";
 import { table } from "./table.js";
-import { code, textOf } from "./text.js";
+import { code, jsonIn, textOf } from "./text.js";
 import { reading } from "./values.js";
 import { labelOf } from "./words.js";
 
@@ -145,7 +145,7 @@ export class Viewer {
 
 	object(value, schema, depth) {
 		const order = Object.keys(this.about(schema).properties ?? {});
-		const entries = Object.entries(value).map(([key, part]) => [key, part, this.within(schema, key)]);
+		const entries = Object.entries(value).map(([key, part]) => [key, (typeof part === "string" && jsonIn(part)) || part, this.within(schema, key)]);
 		const isEcho = ([key, part]) => !depth && part !== "" && this.input?.[plain(key)] === part;
 		const isRequest = (part) => isObject(part) && Object.values(part).every(isScalar) && Object.entries(part).filter(isEcho).length * 2 > Object.keys(part).length;
 		// A list that is a column of the rows beside it says nothing more.

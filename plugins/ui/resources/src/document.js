@@ -7,6 +7,10 @@ import LOOKS from "./document/looks.css";
 import { build, SVG_NAMESPACE, sheetOf } from "./document/markup.js";
 import { beginTurn, call, Callable, exported, Facade, failure, imported, make, numberOf, Stop, table, textOf } from "./document/values.js";
 
+/** For users who want less motion: animations are at their end at once. */
+const STILL =
+	"@media (prefers-reduced-motion){*,*::before,*::after{animation-duration:1ms!important;animation-delay:0s!important;animation-iteration-count:1!important;transition-duration:1ms!important;transition-delay:0s!important}}";
+
 /** A second line of defence: the page runs no further scripts, and loads images, media and fonts only from `data:` and `blob:`. */
 const POLICY =
 	"default-src 'none'; script-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
@@ -42,7 +46,7 @@ class Shown {
 		this.host = h("div", { class: "document" });
 		this.said = h("p", { class: "said", role: "status" });
 		const shadow = this.host.attachShadow({ mode: "open" });
-		shadow.adoptedStyleSheets = styles.map(sheetOf);
+		shadow.adoptedStyleSheets = [...styles, STILL].map(sheetOf);
 		shadow.addEventListener("submit", (event) => event.preventDefault(), true);
 		shadow.append(root);
 		this.element = h(

@@ -1,7 +1,6 @@
 // Makes elements from untrusted text, and shows numbers and times in the format of the host's user.
 
 import { say } from "./say.js";
-import { words } from "./words.js";
 
 /** The user's locale and time zone, as the host sends them. `settle` in context.js sets them. */
 export const user = { locale: undefined, timeZone: undefined };
@@ -75,14 +74,11 @@ export const pretty = (value) =>
 		(char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
 	);
 
-/** Names of numbers that identify something rather than count it. They are written without separators. */
-const NAMES = /(^|[\s_-])(id|year|code|zip|port|version|number|line|pid)$/i;
-
-export function showNumber(value, name = "", options = {}) {
+export function showNumber(value, options) {
 	try {
 		return new Intl.NumberFormat(user.locale, {
 			maximumFractionDigits: 20,
-			useGrouping: !NAMES.test(words(name)) && "min2",
+			useGrouping: "min2",
 			...options
 			// Removes the rounding errors of binary fractions.
 		}).format(Number.isInteger(value) ? value : Number(value.toPrecision(15)));

@@ -9,7 +9,7 @@ const LEFT = 76;
 const MOST = 500;
 
 const degrees = (number, [plus, minus]) =>
-	`${showNumber(Math.abs(number), "", { maximumFractionDigits: 3 })}°${number > 0 ? ` ${plus}` : number < 0 ? ` ${minus}` : ""}`;
+	`${showNumber(Math.abs(number), { maximumFractionDigits: 3 })}°${number > 0 ? ` ${plus}` : number < 0 ? ` ${minus}` : ""}`;
 
 /** A map of points, each with `lat` and `lon` in degrees and a `name`, which may be empty. */
 export function places(points) {

@@ -46,6 +46,9 @@ const cells = (line) =>
 		.split(/(?<!\\)\|/)
 		.map((one) => one.trim().replaceAll("\\|", "|"));
 
+/** Whether a line within an item of a list goes on with the sentence of the line before. Other lines are lines of their own. */
+const isWrapped = (before, line) => before.length > 50 && /^\s*(?!\S+:\/\/)[\p{Ll}\p{N}(*_`]/u.test(line) && !/[.!?:]\s*$|^\s*\S+:\/\/\S+$/.test(before);
+
 /** Whether a text has parts that only Markdown has. */
 export function isMarkdown(text) {
 	const lines = text.split("\n").filter((line) => line.trim());
@@ -99,7 +102,7 @@ export function markdown(text, make, level = 2) {
 					break;
 				}
 				at += Number(blank);
-				ITEM.test(lines[at]) || items.at(-1).append(...(FENCE.test(lines[at]) ? [fence()] : [blank ? h("br") : " ", ...say(lines[at++].trim())]));
+				ITEM.test(lines[at]) || items.at(-1).append(...(FENCE.test(lines[at]) ? [fence()] : [blank || !isWrapped(lines[at - 1], lines[at]) ? h("br") : " ", ...say(lines[at++].trim())]));
 			} else if (found[1].length > indent + 1 && items.length) {
 				items.at(-1).append(list(found[1].length));
 			} else if (found[1].length < indent || /\d/.test(found[2]) !== ordered) {

@@ -7,15 +7,17 @@ import { changeOf, compare } from "./diff.js";
 import { array, entries, union } from "./lists.js";
 import { mapOf, places } from "./map.js";
 import { pagesOf } from "./paging.js";
+import { nested } from "./nested.js";
 import { parts } from "./parts.js";
-import { readText } from "./texts.js";
+import { readText, words } from "./texts.js";
 import { isTree, tree } from "./tree.js";
 import { areAmounts, measured } from "./units.js";
 import { upload } from "./upload.js";
 
 Object.assign(parts, {
-	shape: (value, view, schema, depth) => (isTree(value) ? tree(value, view, depth) : changeOf(value, view, schema, depth)),
+	shape: (value, view, schema, depth) => (isTree(value) ? tree(value, view, depth) : (changeOf(value, view, schema, depth) ?? nested(value, view, schema, depth))),
 	text: readText,
+	words,
 	pictures: (...table) => [chartOf(...table), mapOf(...table)],
 	areAmounts,
 	measured,

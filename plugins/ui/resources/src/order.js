@@ -16,8 +16,8 @@ const BOOKKEEPING =
 
 /** Names of members that are bookkeeping as long as there is no error. */
 const FORMALITIES = /^(success|ok|status|errors?|warnings?)$/;
-const FINDINGS = /^(errors?|warnings?|findings|issues|problems|violations|messages|diagnostics|failures|conflicts)$/;
-const VERDICT = /^(is_)?(valid|passed)$/;
+const FINDINGS = /^(\w+_)?(errors?|warnings?|findings|issues|problems|violations|messages|diagnostics|failures|conflicts)$/;
+const VERDICT = /^(is_)?(valid|passed|success|ok|error)$/;
 const NAMES = /^(title|name|display_name|full_name|subject|headline)$/;
 const PLACES = /^(city|location|symbol)$/;
 
@@ -100,7 +100,7 @@ export function arrange(entries, isRows, isNamed, isEcho = () => false) {
 	const results = objects.filter(([key]) => /^(results?|answer|output)$/.test(plain(key)));
 	const rest = objects.filter((entry) => !results.includes(entry));
 	// Whether something is valid is what was asked, and the findings say why.
-	const verdicts = isThing ? [] : facts.filter(([key]) => VERDICT.test(plain(key)));
+	const verdicts = isThing && !documents.length ? [] : facts.filter(([key]) => VERDICT.test(plain(key)));
 	const list = { kind: "facts", entries: facts.filter((entry) => !verdicts.includes(entry)) };
 	const sections = (all) => all.map((entry) => ({ kind: "section", entries: [entry] }));
 	const first = isThing ? [list, ...sections(rows)] : [...sections(rows), list];

@@ -120,6 +120,15 @@ function repeats(text, data) {
 	}
 }
 
+const wordsIn = (text) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+
+/** Whether data have most of the words of a text, which then says the same to readers without the data. */
+function tells(data, text = "") {
+	const said = wordsIn(text);
+	const known = new Set(wordsIn(JSON.stringify(data).replace(/\\[nrt]/g, " ")));
+	return said.length > 7 && said.filter((one) => known.has(one)).length > said.length * 0.8;
+}
+
 /** The element that `make` makes. If it fails, the error and the JSON, so that the page is never empty. */
 function safely(make, value) {
 	try {
@@ -153,11 +162,12 @@ export function resultOf(result, view, schema, input) {
 	const shown = mine
 		.filter((item) => data === undefined || item?.type !== "text" || !repeats(item.text, data))
 		.map((item) => [item, safely(() => block(item, view, { schema: data === undefined && !result.isError ? schema : undefined }), item)]);
+	const twice = data !== undefined && !result.isError ? shown.filter(([item]) => tells(data, item?.text)) : [];
 	const isSeen = ([{ type, resource: inner }]) => type === "image" || /^image\//.test(inner?.mimeType);
 	const pictures = shown.filter(isSeen).map(([, element]) => element);
 	const facts = [
 		data !== undefined && safely(() => view.show(data, "", schema), data),
-		...shown.filter((one) => !isSeen(one)).map(([, element]) => element)
+		...shown.filter((one) => !isSeen(one) && !twice.includes(one)).map(([, element]) => element)
 	].filter(Boolean);
 	// An image comes first, and the data about it beside it.
 	const all = pictures.length && facts.length ? [h("div", { class: "beside" }, h("div", { class: "data" }, pictures), h("div", { class: "data" }, facts))] : [...pictures, ...facts];
@@ -169,5 +179,6 @@ export function resultOf(result, view, schema, input) {
 	const body = result?.isError
 		? h("div", { class: "alert", role: "alert" }, h("strong", {}, say("toolError")), all)
 		: h("div", { class: "data" }, all.length ? all : note(empty));
-	return h("div", { class: "data" }, body, raw(result));
+	const asText = twice.length > 0 && h("details", {}, h("summary", {}, say("asText")), h("div", { class: "data" }, twice.map(([, element]) => element)));
+	return h("div", { class: "data" }, body, asText, raw(result));
 }

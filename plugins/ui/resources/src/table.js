@@ -30,7 +30,7 @@ export const separated = (records, columns, mark) => {
 };
 
 /** Whether a cell cannot show all of a value. */
-const isMore = (value) => (typeof value === "object" ? value !== null : typeof value === "string" && value.length > 90);
+const isMore = (value) => (typeof value === "object" ? value !== null : typeof value === "string" && value.length > 40);
 
 /**
  * A table.
@@ -209,9 +209,17 @@ export function table(records, columns, view, given) {
 	const hidden = () => scroll.scrollWidth - scroll.clientWidth;
 	const fade = () => classList.toggle("on", hidden() - Math.abs(scroll.scrollLeft) > 2);
 	const fit = () => {
-		// If there is no room, paths and URLs are shortened first.
+		// If there is no room, paths and URLs are shortened first, by no more than it takes.
 		classList.remove("tight");
-		classList.toggle("tight", hidden() > 2);
+		if (hidden() > 2) {
+			classList.add("tight");
+			const fits = (width) => (scroll.style.setProperty("--room", `${width}ch`), hidden() < 3);
+			let room = 34;
+			for (let step = fits(room) && 32; step > 1; step /= 2) {
+				room += fits(room + step) && step;
+			}
+			fits(room);
+		}
 		fade();
 	};
 	scroll.addEventListener("scroll", fade);

@@ -128,6 +128,32 @@ const languageOf = (text, { name = "", mimeType = "" }) =>
 	LANGUAGES[/(?:\/|\+|-)(xml|html|css|toml|yaml|sql)\b/.exec(mimeType)?.[1]] ??
 	(/^\s*<\?xml|^\s*<([\w:-]+)[^<]*>[\s\S]*<\/\1>\s*$/.test(text) ? (/^\s*<(!doctype html|html)/i.test(text) ? "HTML" : "XML") : undefined);
 
+/** Elements of HTML that only format a text, and what they are in Markdown. */
+const FORMATS = { p: ["\n\n", "\n\n"], br: ["\n", ""], ul: ["\n", "\n"], ol: ["\n", "\n"], li: ["\n- ", ""], b: ["**", "**"], strong: ["**", "**"], i: ["*", "*"], em: ["*", "*"], code: ["`", "`"], tt: ["`", "`"], pre: ["\n```\n", "\n```\n"] };
+const TAG = /<(\/?)([a-z]+[1-6]?)\s*\/?>/gi;
+const ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'", nbsp: " " };
+
+/** Prose with tags of HTML and links of JSDoc, as Markdown; `undefined` for other text, also for text about HTML. */
+export function formatted(text) {
+	const tags = text.match(/<\/?[a-z][^<>]*>/gi) ?? [];
+	const isHeading = (name) => /^h[1-6]$/.test(name);
+	const isKnown = (tag) => tag.replace(TAG, (_, end, name) => (isHeading(name) || Object.hasOwn(FORMATS, name.toLowerCase()) ? "" : tag)) === "";
+	if (/`[^`\n]*<[^`\n]*`/.test(text) || !tags.every(isKnown) || !/<\/|\{@link /.test(text)) {
+		return undefined;
+	}
+	return text
+		.replace(/\{@link\s+(\S+?)(?:\s+([^}]*))?\}/g, (_, to, label) => label || to)
+		.replace(TAG, (_, end, name) => (isHeading(name) ? (end ? "\n\n" : `\n\n${"#".repeat(name[1])} `) : FORMATS[name.toLowerCase()][end ? 1 : 0]))
+		.replace(/&(\w+);/g, (whole, name) => ENTITIES[name] ?? whole)
+		.trim();
+}
+
+/** A short text with formats of HTML; `undefined` for other text. */
+export function words(text, open) {
+	const said = formatted(text);
+	return said && !/\n/.test(said) ? inline(said, open) : undefined;
+}
+
 /** A text, shown by its structure; `undefined` for plain text. The parameters are those of `textOf`. */
 export function readText(text, view, about) {
 	const isFenced = /^\s*[`~]{3}/.test(text);
@@ -165,9 +191,10 @@ export function readText(text, view, about) {
 	if (pairs) {
 		return view.show(pairs);
 	}
-	if (isMarkdown(text) || /markdown/.test(about.mimeType) || /\.(md|markdown)$/i.test(about.name)) {
+	const prose = formatted(text);
+	if (prose || isMarkdown(text) || /markdown/.test(about.mimeType) || /\.(md|markdown)$/i.test(about.name)) {
 		return markdown(
-			text,
+			prose ?? text,
 			{
 				open: view.open,
 				code: (said, kind) => isDiff(said) ? diffOf(said) : code(said, kind),

@@ -14,7 +14,7 @@ const fraction = (digits, least = 0) => ({ minimumFractionDigits: least, maximum
 /** Bytes, scaled: 12.3 kB. */
 export function showBytes(value) {
 	const power = Math.min(5, Math.max(0, Math.floor(Math.log10(Math.abs(value) || 1) / 3)));
-	return `${showNumber(value / 1000 ** power, "", fraction(power ? 1 : 2, power ? 1 : 0))} ${SIZES[power]}`;
+	return `${showNumber(value / 1000 ** power, fraction(power ? 1 : 2, power ? 1 : 0))} ${SIZES[power]}`;
 }
 
 const STEPS = [
@@ -29,7 +29,7 @@ export function showDuration(seconds) {
 	const size = Math.abs(seconds);
 	if (size < 60) {
 		const [factor, unit] = size >= 1 || !size ? [1, "s"] : size >= 1e-3 ? [1e3, "ms"] : size >= 1e-6 ? [1e6, "µs"] : [1e9, "ns"];
-		return `${showNumber(seconds * factor, "", fraction(unit === "s" ? 2 : 1))} ${unit}`;
+		return `${showNumber(seconds * factor, fraction(unit === "s" ? 2 : 1))} ${unit}`;
 	}
 	const place = STEPS.findIndex(([step]) => size >= step);
 	const [[large, name], [small, other]] = [STEPS[place], STEPS[place + 1]];
@@ -112,21 +112,20 @@ function currencyOf(parts, numbers, records) {
 		: undefined;
 }
 
-/** Names of numbers that identify something rather than measure it. */
-const NUMBERED = /^(ids?|lines?|row|column|year|code|zip|port|version|number|pid|uid|gid|index|changelist|build|revision)$/;
+/** Names of values that identify something rather than measure it. */
+const NUMBERED = /^(ids?|lines?|row|column|year|code|zip|port|version|number|pid|uid|gid|index|changelist|build|revision|release|name|key|entry)$/;
 
 /** Whether a record describes a file, whose size is in bytes. */
-const isFile = (record) => ["isFile", "permissions", "mimeType", "mtime"].some((key) => has(record, key));
+const isFile = (record) => ["isFile", "path", "permissions", "mimeType", "mtime"].some((key) => has(record, key));
 
 /** How numbers of one name are read. */
-function numeric(key, schema, numbers, records) {
+function numeric(key, schema, numbers, records, isName) {
 	const parts = tokens(key).map((part) => part.toLowerCase());
 	const found = measure(key, schema?.unit);
-	const isName = NUMBERED.test(parts.at(-1));
 	const plain = (unit, least) => {
 		const digits = digitsFor(numbers, least);
 		const column = numbers.length > 1 && { minimumFractionDigits: digits, ...(numbers.some((one) => Math.abs(one) >= 1e4) && !isName && { useGrouping: true }) };
-		const show = (value) => showNumber(value, key, { maximumFractionDigits: digits, ...column, ...(isName && { useGrouping: false }) });
+		const show = (value) => showNumber(value, { maximumFractionDigits: digits, ...column, ...(isName && { useGrouping: false }) });
 		return { right: true, unit, text: (value) => show(value) + (unit ? (unit === "%" || unit === "°" ? unit : ` ${unit}`) : ""), bare: show };
 	};
 	const money = (currency) => {
@@ -134,10 +133,10 @@ function numeric(key, schema, numbers, records) {
 		const most = Math.max(usual, Math.min(4, digitsFor(numbers)));
 		return {
 			right: true,
-			text: (value) => showNumber(value, "", { style: "currency", currency, useGrouping: true, ...fraction(most, usual) })
+			text: (value) => showNumber(value, { style: "currency", currency, useGrouping: true, ...fraction(most, usual) })
 		};
 	};
-	if (found?.kind === "bytes" || (!found && (/\bin bytes\b/i.test(schema?.description ?? "") || (key === "size" && records?.some(isFile))))) {
+	if (found?.kind === "bytes" || (!found && (/\bin bytes\b|^bytes\b/i.test(schema?.description ?? "") || (key === "size" && records?.some(isFile))))) {
 		return { right: true, text: showBytes };
 	}
 	if (found?.kind === "seconds") {
@@ -167,7 +166,7 @@ function numeric(key, schema, numbers, records) {
 		numbers.some((one) => one % 1)
 	) {
 		const digits = Math.max(0, digitsFor(numbers) - 2);
-		return { right: true, text: (value) => showNumber(value, "", { style: "percent", ...fraction(Math.min(1, digits), Math.min(1, digits)) }) };
+		return { right: true, text: (value) => showNumber(value, { style: "percent", ...fraction(Math.min(1, digits), Math.min(1, digits)) }) };
 	}
 	return { ...plain(), isName };
 }
@@ -216,7 +215,7 @@ const FORMS = [
 		(text) => clipped(text, 6, "hash mono")
 	],
 	[
-		(text) => /^(~?\/|\.{1,2}\/|[a-z]:[\\/]|\\\\|[a-z][\w+.-]*:\/\/)?([^\s/\\<>:"|?*]+[\\/]){1,40}[^/\\<>"|?*\n]*$/i.test(text) && /^(~?\/|\.{1,2}\/|[a-z]:[\\/]|[a-z][\w+.-]*:\/\/)|\.\w{1,8}(:\d+){0,2}$|[\\/]$/i.test(text) && text.length > 3,
+		(text) => /^(~?\/|\.{1,2}\/|[a-z]:[\\/]|\\\\|[a-z][\w+.-]*:\/\/)?([^\s/\\<>:"|?*]+[\\/]){1,40}[^/\\<>"|?*\n]*$/i.test(text) && /^(~?\/|\.{1,2}\/|[a-z]:[\\/]|[a-z][\w+.-]*:\/\/)|\.\w{1,8}(:\d+){0,2}$|[\\/]$/i.test(text) && text.length > 3 && !text.includes(": "),
 		(text) => clipped(text, Math.min(text.length - 1, Math.max(8, Math.min(28, /[^/\\]*[/\\]?$/.exec(text)[0].length + 1))), "path mono")
 	],
 	[(text) => /^v?\d+\.\d+\.\d+([-+.][\w.+-]+)?$/.test(text), (text) => h("span", { class: "mono still" }, text)]
@@ -257,6 +256,9 @@ const LONGEST = 400;
 
 const PATH = FORMS.at(-2);
 
+/** A long word, such as the name of a class. In a table, lines of its pieces would make the row high. */
+const WORD = /^[!-~]{20,}$/;
+
 /**
  * How the values of one name are shown.
  *
@@ -267,12 +269,13 @@ const PATH = FORMS.at(-2);
  */
 export function reading(key, schema, values, records, near = values) {
 	const there = values.filter((value) => !isMissing(value));
+	const isName = NUMBERED.test(tokens(key).at(-1)?.toLowerCase());
 	if (schema?.writeOnly || schema?.format === "password") {
 		return { label: labelOf(key, schema), text: () => "••••••", show: () => "••••••" };
 	}
 	const missing = (value) => h("span", { class: "none", title: value === "" && say("empty") }, "—");
 	if (there.length && there.every((value) => typeof value === "number")) {
-		const read = numeric(key, schema, there, records);
+		const read = numeric(key, schema, there, records, isName);
 		const found = measure(key, schema?.unit);
 		const column = values.length > 1 && read.bare && read.unit;
 		const exact = (value) =>
@@ -297,11 +300,11 @@ export function reading(key, schema, values, records, near = values) {
 			return mark(value, narrow);
 		}
 		if (typeof value !== "string") {
-			return h("span", { class: "number", title: value }, showNumber(value, key));
+			return h("span", { class: "number", title: value }, showNumber(value, isName && { useGrouping: false }));
 		}
 		return (
 			FORMS.find((form) => value.length <= LONGEST && (arePaths || form !== PATH) && form[0](value))?.[1](value, open) ??
-			(tagged ? tag(value) : h("span", { dir: "auto", class: narrow && "lines" }, value))
+			(tagged ? tag(value) : narrow && WORD.test(value) ? clipped(value, Math.min(28, value.length >> 1), "word") : h("span", { dir: "auto", class: narrow && (/\S{32}/.test(value) ? "lines" : "lines whole") }, parts.words?.(value, open) ?? value))
 		);
 	};
 	const label = labelOf(key, schema);
@@ -311,7 +314,7 @@ export function reading(key, schema, values, records, near = values) {
 		text: (value) => (timeOf(value) === undefined ? String(value) : showTime(value)),
 		show: one,
 		tagged,
-		right: parts.areAmounts?.(there)
+		right: !isName && parts.areAmounts?.(there)
 	};
 }
 

@@ -42,16 +42,16 @@ function at(path, item) {
 }
 
 const FORMATS = {
-	number: (value) => showNumber(value, "", { useGrouping: true }),
-	integer: (value) => showNumber(value, "", { useGrouping: true, maximumFractionDigits: 0 }),
-	percent: (value) => showNumber(value, "", { style: "percent", maximumFractionDigits: 1 }),
+	number: (value) => showNumber(value, { useGrouping: true }),
+	integer: (value) => showNumber(value, { useGrouping: true, maximumFractionDigits: 0 }),
+	percent: (value) => showNumber(value, { style: "percent", maximumFractionDigits: 1 }),
 	bytes(value) {
 		const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(value || 1) / 3)));
-		return `${showNumber(value / 1000 ** power, "", { maximumFractionDigits: 1 })} ${UNITS[power]}`;
+		return `${showNumber(value / 1000 ** power, { maximumFractionDigits: 1 })} ${UNITS[power]}`;
 	},
 	duration: (value) =>
 		value < 60
-			? `${showNumber(value, "", { maximumFractionDigits: 1 })} s`
+			? `${showNumber(value, { maximumFractionDigits: 1 })} s`
 			: `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`
 };
 
@@ -61,7 +61,7 @@ function formatted(value, format) {
 	}
 	return has(FORMATS, format)
 		? FORMATS[format](value)
-		: showNumber(value, "", { style: "currency", currency: format });
+		: showNumber(value, { style: "currency", currency: format });
 }
 
 /** The value of a literal, in which `{/pointer}` is replaced by its target, or of a binding. */

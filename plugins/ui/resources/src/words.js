@@ -114,7 +114,7 @@ export function measure(key, named) {
 	const parts = tokens(text);
 	const last = parts.at(-1)?.toLowerCase();
 	const rest = parts.slice(0, parts.at(-2)?.toLowerCase() === "in" ? -2 : -1);
-	const label = rest.length ? sentenceOf(rest) : last?.startsWith("byte") ? "Size" : words(key);
+	const label = rest.length ? sentenceOf(rest) : last?.startsWith("byte") ? "Size" : BY_WORD.get(last)?.[0] === "seconds" ? "Time" : words(key);
 	const after = AFTER.find(([word, , before]) => word === last && rest.some((part) => before.test(part.toLowerCase())));
 	if (after) {
 		return after[1] === "s"

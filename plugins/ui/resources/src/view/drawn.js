@@ -17,7 +17,7 @@ export function pie({ h, say, showNumber }, records, label) {
 		return undefined;
 	}
 	const says = ({ name, value }) =>
-		`${name}: ${showNumber(value)} (${showNumber(value / whole, "", { style: "percent", maximumFractionDigits: 1 })})`;
+		`${name}: ${showNumber(value)} (${showNumber(value / whole, { style: "percent", maximumFractionDigits: 1 })})`;
 	const spot = (turn) => `${(100 + 96 * Math.sin(turn)).toFixed(2)} ${(100 - 96 * Math.cos(turn)).toFixed(2)}`;
 	let from = 0;
 	const slices = parts.map((part, index) => {
@@ -57,7 +57,7 @@ export function area({ h, say, showNumber, ticks: divide }, records, across, ser
 	const [least, most] = [ticks[0], ticks.at(-1)];
 	const x = (index) => left + ((all - left - 12) * index) / Math.max(1, records.length - 1);
 	const y = (number) => 10 + ((high - low - 10) * (most - number)) / (most - least);
-	const short = (number) => showNumber(number, "", { notation: Math.max(-least, most) >= 1e5 ? "compact" : "standard" });
+	const short = (number) => showNumber(number, { notation: Math.max(-least, most) >= 1e5 ? "compact" : "standard" });
 	const letters = Math.floor((all - left) / 3 / 7);
 	const labels = [0, Math.floor((records.length - 1) / 2), records.length - 1].filter(
 		(one, index, ones) => ones.indexOf(one) === index
