@@ -48,6 +48,28 @@ test("tables", { timeout: 300_000 }, async (t) => {
 		await accessible(view);
 	});
 
+	await t.test("what is copied are the rows as they are filtered and sorted, also where the host gives no Clipboard API", { timeout: 60_000 }, async (t) => {
+		const view = await show(t, data(ROWS.map(({ id, name }) => ({ id, name }))));
+		const { app, host } = view;
+		await app.getByRole("searchbox", { name: "Filter Table" }).fill("n2");
+		await app.getByRole("button", { name: "Name" }).click();
+		await app.getByRole("button", { name: "Options of Table" }).click();
+		await host.evaluate(() => document.body.prepend(Object.assign(document.createElement("textarea"), { id: "paste" })));
+		const pasted = async () => {
+			await host.locator("#paste").fill("");
+			await host.locator("#paste").press("Control+v");
+			return (await host.locator("#paste").inputValue()).split(/\r?\n/);
+		};
+		for (const [name, mark] of [["Copy", "\t"], ["Copy as CSV", ","]]) {
+			await app.getByRole("button", { name, exact: true }).press("Enter");
+			await app.getByText("Copied.").waitFor();
+			assert.equal(await app.getByRole("button", { name, exact: true }).evaluate((one) => one === document.activeElement), true, "the focus stays");
+			const [head, first, ...rest] = await pasted();
+			assert.deepEqual([head, first, rest.length], [["ID", "Name"].join(mark), [26, "n2"].join(mark), 10], name);
+		}
+		await host.locator("#paste").evaluate((one) => one.remove());
+	});
+
 	await t.test("5,000 rows in under 200 ms, all of them within reach of a keyboard", { timeout: 60_000 }, async (t) => {
 		const many = Array.from({ length: 5000 }, (_, id) => ({ id, name: `Item ${id}`, price_eur: (id % 97) * 1.25, state: ["open", "done"][id % 2], at: new Date(17e11 + id * 36e5).toISOString(), path: `/srv/data/${id}/file.json`, deep: { a: id } }));
 		const view = await show(t, data({ rows: many }));

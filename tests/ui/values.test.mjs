@@ -109,6 +109,13 @@ test("a column that is a unit alone is called by what it measures", () => {
 	assert.match(view.show([{ tool: "a", ms: 27 }, { tool: "b", ms: 36 }]).textContent, /27 ms.*36 ms/s);
 });
 
+test("a message that begins with a path is no path", () => {
+	const kind = (text) => shown("x", text).attributes.class;
+	assert.equal(kind("D:\\Game\\Door.cpp"), "clip path mono");
+	assert.equal(kind("D:\\Game\\Door.cpp(3): error C2065: undeclared"), undefined);
+	assert.equal(kind("/srv/a.js: No such file"), undefined);
+});
+
 test("names that look like amounts are at the left", () => {
 	const right = (data) => view.show(data).all("td").filter((one) => one.attributes.class === "right").length;
 	assert.equal(right({ "1.148": { until: "Q3/2027" }, "1.71": { until: "Q4/2030" } }), 0);
