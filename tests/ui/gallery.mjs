@@ -224,7 +224,10 @@ const COMPARED = [
 	["shapes", "stats", "A weather forecast: units stand beside the numbers"],
 	["filesystem", "read_multiple_files", "Two files, each by what it is"],
 	["time", "convert_time", "Times with their zones"],
-	["portcullis", "find_unused_assets", "A long list of paths"]
+	["portcullis", "find_unused_assets", "A long list of paths"],
+	["portcullis", "run_ui5_linter", "Findings by file, said twice: one table, and the text folded away"],
+	["portcullis", "get_api_reference_class", "Prose with tags of HTML"],
+	["editor", "compile_code", "A failure, and its reasons before the log"]
 ];
 
 const binding = (place) => ({ path: place });
