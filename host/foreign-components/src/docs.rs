@@ -32,10 +32,7 @@ impl Docs {
     /// The documentation of a function. `interface`: the full name of its interface. Only the part after the last `/`,
     /// and without the version, is compared. `None`: the component itself exports the function.
     pub fn of(&self, interface: Option<&str>, function: &str) -> Option<String> {
-        let short = interface.map(|name| {
-            let plain = name.split('@').next().unwrap_or(name);
-            plain.rsplit('/').next().unwrap_or(plain)
-        });
+        let short = interface.map(short_name);
         self.0.iter().find_map(|package| match short {
             Some(interface) => entry_text(&package["interfaces"][interface]["funcs"][function]),
             None => {
@@ -44,6 +41,20 @@ impl Docs {
             }
         })
     }
+
+    /// The documentation of a type in the interface with this full name: its text in `docs`, and the texts of its
+    /// fields or cases in `items`.
+    pub fn of_type<'a>(&'a self, interface: &str, name: &str) -> Option<&'a Value> {
+        let interface = short_name(interface);
+        let of = |package: &'a Value| &package["interfaces"][interface]["types"][name];
+        self.0.iter().map(of).find(|entry| entry.is_object())
+    }
+}
+
+/// The name of an interface without its package and its version.
+fn short_name(interface: &str) -> &str {
+    let plain = interface.split('@').next().unwrap_or(interface);
+    plain.rsplit('/').next().unwrap_or(plain)
 }
 
 /// The text of an entry. In the older format the entry is the text, in the newer one an object with the member `docs`.

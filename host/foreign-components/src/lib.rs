@@ -3,6 +3,7 @@
 mod collector;
 mod describe;
 mod docs;
+mod named_types;
 mod schema;
 mod streams;
 mod value;
@@ -19,6 +20,7 @@ pub use schema::SchemaError;
 pub use value::ValueError;
 
 use collector::Collector;
+use named_types::NamedTypes;
 use streams::InStore;
 
 /// An exported function that is not a tool, because it has no JSON Schema.
@@ -76,14 +78,17 @@ pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>,
     for (name, item) in component.component_type().exports(engine) {
         match item.ty {
             ComponentItem::ComponentFunc(function) => {
-                add_function(&mut tools, &mut others, docs, None, name, &function);
+                let types = NamedTypes::default();
+                add_function(&mut tools, &mut others, (docs, &types), None, (name, &function));
             }
             ComponentItem::ComponentInstance(instance) => {
+                let types = NamedTypes::of(engine, &instance, docs, name);
                 for (function, item) in instance.exports(engine) {
                     if let ComponentItem::ComponentFunc(ty) = item.ty
                         && !is_start_of_python(name, function, ty.params().map(|(name, _)| name))
                     {
-                        add_function(&mut tools, &mut others, docs, Some(name), function, &ty);
+                        let (docs, ty) = ((docs, &types), (function, &ty));
+                        add_function(&mut tools, &mut others, docs, Some(name), ty);
                     }
                 }
             }
@@ -114,10 +119,9 @@ fn is_start_of_python<'a>(
 fn add_function(
     tools: &mut Vec<Tool>,
     others: &mut Vec<NoTool>,
-    docs: &Docs,
+    docs: (&Docs, &NamedTypes),
     interface: Option<&str>,
-    function: &str,
-    ty: &ComponentFunc,
+    (function, ty): (&str, &ComponentFunc),
 ) {
     match tool_of(docs, interface, function, ty) {
         Ok(tool) => tools.push(tool),
@@ -131,7 +135,7 @@ fn add_function(
 
 /// Describes a function as a tool.
 fn tool_of(
-    docs: &Docs,
+    (docs, types): (&Docs, &NamedTypes),
     interface: Option<&str>,
     function: &str,
     ty: &ComponentFunc,
@@ -140,15 +144,15 @@ fn tool_of(
         return Err(SchemaError::Method);
     }
     let output = match ty.results().next() {
-        Some(Type::Result(result)) => result.ok().map(|ok| schema::of(&ok)).transpose()?,
-        Some(result) => Some(schema::of(&result)?),
+        Some(Type::Result(result)) => result.ok().map(|ok| schema::of(&ok, types)).transpose()?,
+        Some(result) => Some(schema::of(&result, types)?),
         None => None,
     };
     let result = |schema| json!({ "type": "object", "properties": { "result": schema }, "required": ["result"] });
     Ok(Tool {
         name: function.to_owned(),
         description: docs.of(interface, function),
-        input: schema::object(ty.params())?,
+        input: schema::object(ty.params(), types)?,
         output: output.map(result),
         interface: interface.map(str::to_owned),
         function: function.to_owned(),

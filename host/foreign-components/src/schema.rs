@@ -8,6 +8,7 @@
 use serde_json::{Map, Value, json};
 use wasmtime::component::types::Type;
 
+use crate::named_types::NamedTypes;
 use crate::streams;
 
 /// Maximum nesting of a type that has a schema, in levels.
@@ -45,13 +46,13 @@ pub enum SchemaError {
     },
 }
 
-/// The schema of a type.
+/// The schema of a type. Fields of records that `types` has comments of are described.
 ///
 /// # Errors
 ///
 /// JSON cannot express the type.
-pub fn of(ty: &Type) -> Result<Value, SchemaError> {
-    schema_at(ty, 0)
+pub fn of(ty: &Type, types: &NamedTypes) -> Result<Value, SchemaError> {
+    schema_at(ty, types, 0)
 }
 
 /// The schema of an object with these members. Members of an option type are optional.
@@ -59,19 +60,26 @@ pub fn of(ty: &Type) -> Result<Value, SchemaError> {
 /// # Errors
 ///
 /// JSON cannot express the type of a member.
-pub fn object<'a>(members: impl Iterator<Item = (&'a str, Type)>) -> Result<Value, SchemaError> {
-    members_at(members, 0)
+pub fn object<'a>(
+    members: impl Iterator<Item = (&'a str, Type)>,
+    types: &NamedTypes,
+) -> Result<Value, SchemaError> {
+    members_at(members, (types, None), 0)
 }
 
-/// The schema of an object at this depth of nesting.
+/// The schema of an object at this depth of nesting. `record`: the type whose fields the members are.
 fn members_at<'a>(
     members: impl Iterator<Item = (&'a str, Type)>,
+    (types, record): (&NamedTypes, Option<&Type>),
     depth: usize,
 ) -> Result<Value, SchemaError> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, ty) in members {
-        let schema = schema_at(&ty, depth + 1)
+        let mut schema = schema_at(&ty, types, depth + 1)
             .map_err(|cause| SchemaError::Member { name: name.to_owned(), cause: cause.into() })?;
+        if let Some(text) = record.and_then(|record| types.field(record, name)) {
+            schema["description"] = text.into();
+        }
         properties.insert(name.to_owned(), schema);
         if !matches!(ty, Type::Option(_)) {
             required.push(Value::from(name));
@@ -87,11 +95,11 @@ fn members_at<'a>(
 }
 
 /// The schema of a type at this depth of nesting.
-fn schema_at(ty: &Type, depth: usize) -> Result<Value, SchemaError> {
+fn schema_at(ty: &Type, types: &NamedTypes, depth: usize) -> Result<Value, SchemaError> {
     if depth > MAX_DEPTH {
         return Err(SchemaError::TooDeep);
     }
-    let inner = |ty: &Type| schema_at(ty, depth + 1);
+    let inner = |ty: &Type| schema_at(ty, types, depth + 1);
     let optional = |ty: Option<Type>| ty.map_or(Ok(json!({ "type": "null" })), |ty| inner(&ty));
     let integer = |min: i64, max: u64| json!({ "type": "integer", "minimum": min, "maximum": max });
     Ok(match ty {
@@ -121,7 +129,9 @@ fn schema_at(ty: &Type, depth: usize) -> Result<Value, SchemaError> {
                 "minItems": 2, "maxItems": 2,
             },
         }),
-        Type::Record(record) => members_at(record.fields().map(|f| (f.name, f.ty)), depth)?,
+        Type::Record(record) => {
+            members_at(record.fields().map(|f| (f.name, f.ty)), (types, Some(ty)), depth)?
+        }
         Type::Tuple(tuple) => {
             let items = tuple.types().map(|ty| inner(&ty)).collect::<Result<Vec<_>, _>>()?;
             let count = items.len();
@@ -161,7 +171,7 @@ fn carried(ty: &Type) -> Result<Value, SchemaError> {
     if !streams::can_carry(ty) {
         return Err(SchemaError::Carried);
     }
-    of(ty)
+    of(ty, &NamedTypes::default())
 }
 
 /// The schema of a case with a value: an object with one member, named after the case.
