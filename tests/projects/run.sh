@@ -38,11 +38,11 @@ for language in "${languages[@]}"; do
     begun=$SECONDS
     portcullis new "$name" --lang "$language"
     cd "$name"
-    # The lines of all blocks of shell commands.
-    sed -n '/^```sh$/,/^```$/{/^```/!p}' README.md > "$place/commands"
-    [ -s "$place/commands" ]
-    # The shell shows each command with the seconds since the beginning.
-    PS4='+ ${SECONDS} s: ' bash -euxo pipefail "$place/commands" 2>&1 | tee "$place/output"
+    # The lines of all blocks of shell commands. The shell shows each with the seconds since the beginning.
+    sed -n '/^```sh$/,/^```$/{/^```/!p}' README.md > "$place/lines"
+    [ -s "$place/lines" ]
+    { echo "PS4='+ \${SECONDS} s: '"; cat "$place/lines"; } > "$place/commands"
+    bash -euxo pipefail "$place/commands" 2>&1 | tee "$place/output"
     grep -q '^[1-9][0-9]* passed, 0 failed$' "$place/output"
     # The last command is a call. Its tool has the description that its author wrote.
     tail -n 40 "$place/output" > "$place/last"
