@@ -160,6 +160,22 @@ fn a_plugin_comes_from_a_registry_with_tls_and_a_login_and_a_moved_tag_is_held_b
 }
 
 #[test]
+fn remarks_of_an_installation_are_those_that_hold_with_its_grants() {
+    let home = home();
+    let file = file("stranger");
+    let add = ["plugin", "add", &file];
+    let command = "run a command such as `portcullis plugin grant stranger files=read`";
+    let unknown = "not known: it has no manifest";
+    let without = home.run(&add);
+    check(&without, 2, &["`stranger` imports `files`, which it is not granted", command, unknown]);
+    let with = home.run(&[&add[..], &["--grant", "files=read:roots"]].concat());
+    check(&with, 2, &["+[plugins.stranger.grants.files]"]);
+    assert!(!with.stdout.contains("which it is not granted"), "{with:?}");
+    let added = home.run(&[&add[..], &["--grant", "files=read:roots", "--yes"]].concat());
+    check(&added, 0, &["installed: ", "a running `portcullis serve` applies the change"]);
+}
+
+#[test]
 fn what_is_no_source_and_what_lists_nothing_is_said() {
     let home = home();
     let missing = home.run(&["plugin", "add", "nothing"]);

@@ -153,25 +153,25 @@ async fn inspect_candidate(
     let plugin = ungranted(&opened, sandbox, config, folders, &commands);
     let refused = |reason| opened.candidate.refuse(Some(opened.digest.clone()), reason);
     let info = plugin.examine().await.map_err(|error| refused(error.to_string()))?;
-    let settings = config
-        .plugins
-        .get(&opened.candidate.name)
-        .map(|own| own.settings.clone())
-        .unwrap_or_default();
-    Ok(judge_as_granted(opened, info, &settings))
+    let own = config.plugins.get(&opened.candidate.name);
+    let settings = own.map(|own| own.settings.clone()).unwrap_or_default();
+    let granted = own.map(|own| own.grants.clone()).unwrap_or_default();
+    Ok(judge_as_granted(opened, info, &settings, granted))
 }
 
-/// Judges a component as if all of its wants were granted.
+/// Judges a component as if all of its wants were granted. A foreign component has no wants: it is judged with the
+/// grants that it has.
 fn judge_as_granted(
     opened: Opened,
     info: ComponentInfo,
     settings: &BTreeMap<String, String>,
+    granted: Grants,
 ) -> Inspection {
     let bytes = opened.size();
     let Opened { candidate: Candidate { name, origin, .. }, digest, .. } = opened;
     let is_foreign = !info.features.contains(&Feature::Manifest);
     let wants = info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default();
-    let (grants, _) = Grants::wanted(wants, settings);
+    let grants = if is_foreign { granted } else { Grants::wanted(wants, settings).0 };
     let mut inspection = Inspection {
         name,
         origin,

@@ -7,7 +7,7 @@ use portcullis_core::bindings::{ToolHints, Want};
 use portcullis_core::capabilities::Capability;
 use portcullis_core::plugins::PluginTool;
 use portcullis_core::plugins::inspect::{Inspection, UnusableCapability, granted_imports, is_of};
-use portcullis_core::sandbox::{Import, Origin};
+use portcullis_core::sandbox::{Feature, Import, Origin};
 use portcullis_sanitize::visible_line;
 use serde_json::{Value, json};
 
@@ -37,7 +37,10 @@ pub fn as_text(inspection: &Inspection) -> String {
         }
         None => text += "  defect   none: it can be a plugin of this host\n",
     }
-    text += &wants_text(inspection.wants());
+    text += &match info.features.contains(&Feature::Manifest) {
+        true => wants_text(inspection.wants()),
+        false => format!("  wants    {}\n", faint("not known: it has no manifest that says it")),
+    };
     text += &imports_text(&info.imports);
     text += &cannot_text(&inspection.cannot());
     text += &tools_text(tools);
