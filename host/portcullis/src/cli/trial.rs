@@ -105,14 +105,14 @@ impl Trial {
             let tools: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
             return Ok(End::NotCompared(case.unknown_tool(&tools).to_string()));
         };
-        let shown = root.display().to_string();
-        let mut arguments = case.arguments(&shown);
+        let spellings = spellings(root);
+        let mut arguments = case.arguments(&spellings[0]);
         make_absolute(&mut arguments, tool.paths(), &[root]);
         let answer = call_tool(&catalog, tool, arguments, &context.roots).await;
         Ok(match observed(answer) {
             Ok(mut observed) => {
                 observed.denied = denials(&context.audit.kept_records());
-                let observed = without_root(observed, &shown);
+                let observed = without_root(observed, &spellings);
                 End::Compared(differences(&case.expectation, &observed))
             }
             Err(reason) => End::NotCompared(reason),
@@ -131,7 +131,17 @@ fn write_files(state: &Path, case: &Case) -> anyhow::Result<PathBuf> {
         std::fs::write(&path, text).with_context(failed)?;
     }
     std::fs::create_dir_all(&root).context("creating a folder")?;
-    std::fs::canonicalize(&root).context("opening a temporary folder")
+    let real = std::fs::canonicalize(&root).context("opening a temporary folder")?;
+    // On Windows, the path without links begins with `\\?\`, after which no other part could be written with `/`.
+    portcullis_roots::normal_path(&real)
+        .map_err(|refusal| anyhow::anyhow!("opening {}: {refusal}", real.display()))
+}
+
+/// The spellings of the folder of a case: as users write it, which is with `/` also on Windows, and as the system does.
+fn spellings(root: &Path) -> [String; 2] {
+    let of_system = root.display().to_string();
+    let of_users = if cfg!(windows) { of_system.replace('\\', "/") } else { of_system.clone() };
+    [of_users, of_system]
 }
 
 /// The folders and files of a host whose whole state is in one folder.
@@ -191,17 +201,87 @@ fn denials(records: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// What is observed, with [`ROOT`] in place of the folder of the case.
-fn without_root(mut observed: Observed, root: &str) -> Observed {
-    let hide = |text: &mut String| *text = text.replace(root, ROOT);
+/// What is observed, with [`ROOT`] in place of the folder of the case, whichever spelling it has.
+fn without_root(mut observed: Observed, spellings: &[String]) -> Observed {
+    let hide = |text: &mut String| {
+        for root in spellings {
+            *text = with_placeholder(text, root);
+        }
+    };
     hide(&mut observed.text);
     observed.denied.iter_mut().for_each(hide);
-    // In JSON, the path may be escaped.
-    let escaped = Value::from(root).to_string();
-    let escaped = escaped.trim_matches('"');
-    observed.structured = observed.structured.map(|value| {
-        let hidden = value.to_string().replace(escaped, ROOT);
-        serde_json::from_str(&hidden).unwrap_or(value)
-    });
+    if let Some(value) = &mut observed.structured {
+        each_text(value, &hide);
+    }
     observed
+}
+
+/// Calls a function with each text in a value. Keys of objects are texts, too.
+fn each_text(value: &mut Value, change: &impl Fn(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Object(members) => {
+            let old = std::mem::take(members);
+            members.extend(old.into_iter().map(|(mut key, mut member)| {
+                change(&mut key);
+                each_text(&mut member, change);
+                (key, member)
+            }));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A text with [`ROOT`] in place of a folder. What follows a folder that is written with `\` gets `/`, so that a case
+/// expects the same text on each system.
+fn with_placeholder(text: &str, root: &str) -> String {
+    let mut parts = text.split(root);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(ROOT);
+        let ends = |letter: char| letter.is_whitespace() || "\"'`,;()".contains(letter);
+        let path = part.find(ends).unwrap_or(part.len());
+        if root.contains('\\') {
+            out.push_str(&part[..path].replace('\\', "/"));
+        } else {
+            out.push_str(&part[..path]);
+        }
+        out.push_str(&part[path..]);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_case_is_hidden_in_each_spelling() {
+        let spellings = ["C:/t/files".to_owned(), r"C:\t\files".to_owned()];
+        let observed = Observed {
+            is_error: false,
+            text: r"read C:/t/files/a/b.txt; `file` (C:\t\files\a\c.txt): the path C:\other\d"
+                .to_owned(),
+            structured: Some(json!({r"C:\t\files\k": ["C:/t/files", r"C:\t\files\a\b", 1]})),
+            denied: vec![r"files C:\t\files\x.txt".to_owned()],
+        };
+        let hidden = without_root(observed, &spellings);
+        assert_eq!(
+            hidden.text,
+            r"read {root}/a/b.txt; `file` ({root}/a/c.txt): the path C:\other\d"
+        );
+        assert_eq!(hidden.structured, Some(json!({"{root}/k": ["{root}", "{root}/a/b", 1]})));
+        assert_eq!(hidden.denied, ["files {root}/x.txt"]);
+    }
+
+    #[test]
+    fn a_backslash_after_a_folder_of_unix_is_part_of_a_name() {
+        assert_eq!(
+            with_placeholder(r"in /t/files/a\b and /t/other", "/t/files"),
+            r"in {root}/a\b and /t/other"
+        );
+    }
 }
