@@ -12,6 +12,7 @@
 //!
 //! In the configuration, the session and the transcript, `$FILES` stands for the folder of a copy of `files`, `$HOME`
 //! for the user's home, and `$WEB` for the address and port of the web server; in `answers.json`, only `$WEB` does.
+//! `$GUEST_FILES` is `$FILES` as guests see it, for paths in arguments that are not declared as paths.
 //!
 //! A line of `session.jsonl` is an MCP message, which is sent unchanged, or one of these:
 //!
@@ -261,6 +262,7 @@ impl Stage {
         let uri = if windows::wine().is_some() { "file:///" } else { "file://" };
         let mut text = text
             .replace("file://$FILES", &format!("{uri}$FILES"))
+            .replace("$GUEST_FILES", &windows::guest_path(&self.home.files()))
             .replace("$FILES", &windows::path(&self.home.files()))
             .replace("$HOME", &windows::path(self.home.path()));
         if let Some(web) = &self.web {

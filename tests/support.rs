@@ -18,8 +18,12 @@ pub mod wire;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The binary under test.
-pub const BINARY: &str = env!("CARGO_BIN_EXE_portcullis");
+/// The binary under test. `PORTCULLIS_BINARY`, when the tests are built, names another one that this machine can run, such
+/// as a static one, or one for another processor.
+pub const BINARY: &str = match option_env!("PORTCULLIS_BINARY") {
+    Some(other) => other,
+    None => env!("CARGO_BIN_EXE_portcullis"),
+};
 
 /// How long to wait for an expected event: far longer than the event takes on a busy machine. A test that waits so
 /// long has failed.

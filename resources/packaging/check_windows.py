@@ -92,4 +92,6 @@ def check(files: list[pathlib.Path], folder: pathlib.Path) -> None:
         node = install_npm(files, folder, platform_of(the(files, "the archive", ".zip")))
         check_npm(node, folder)
     finally:
+        # Both: `-k` ends the programs that run, and `-w` waits until the folder is not written to any more.
         run("the server of Wine", keeper, "-k", env=os.environ | variables(folder))
+        run("the server of Wine", keeper, "-w", env=os.environ | variables(folder))

@@ -27,8 +27,12 @@ pub struct Guests {
 pub fn guests() -> &'static Guests {
     static GUESTS: OnceLock<Guests> = OnceLock::new();
     GUESTS.get_or_init(|| {
-        let place =
-            target_dir().join(if wine().is_some() { "blackbox-windows" } else { "blackbox" });
+        let name = match (wine(), option_env!("PORTCULLIS_BINARY")) {
+            (Some(_), _) => "blackbox-windows",
+            (None, Some(_)) => "blackbox-other",
+            (None, None) => "blackbox",
+        };
+        let place = target_dir().join(name);
         fs::create_dir_all(&place).expect("the target folder can be written");
         // Excludes other processes that run these tests at the same time.
         let lock = File::create(place.join("lock")).expect("the target folder can be written");

@@ -33,7 +33,8 @@ impl Wine {
     /// A command that starts `portcullis.exe` in this home, with these further variables.
     pub fn command(&self, home: &Path, variables: &[(String, String)]) -> Command {
         let mut command = Command::new(&self.loader);
-        command.env_clear().env("WINEDEBUG", "-all");
+        // Wine takes names of files for ASCII unless the locale says more.
+        command.env_clear().env("WINEDEBUG", "-all").env("LC_ALL", "C.UTF-8");
         command.envs(std::env::var_os("WINEPREFIX").map(|prefix| ("WINEPREFIX", prefix)));
         // The helper program sets environment variables that Wine would otherwise replace by its own.
         command.arg(self.program("with-environment"));
@@ -102,6 +103,12 @@ pub fn path(path: &Path) -> String {
     let text = path.to_str().expect("a temporary path is UTF-8");
     let drive = if wine().is_some() { "Z:" } else { "" };
     format!("{drive}{text}").trim_end_matches('/').to_owned()
+}
+
+/// A path of this system as guests of the binary under test see it: for Windows, beneath the folder `/Z:`.
+pub fn guest_path(path: &Path) -> String {
+    let text = self::path(path);
+    if wine().is_some() { format!("/{text}") } else { text }
 }
 
 /// Converts a path that the binary under test uses to a path of this system.
