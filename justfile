@@ -115,6 +115,10 @@ views-firefox:
 platforms *options:
     tests/platforms/windows.sh {{options}}
 
+# Build the bundled plugins of the last commit twice, in different folders, and compare them byte for byte
+reproducible:
+    tests/platforms/reproducible.sh
+
 # Read the Unreal packages of a folder, and compare them with a facts file (FOLDER [FACTS])
 check-unreal folder *facts:
     cargo run --release --package unreal-package --example check-unreal -- {{folder}} {{facts}}

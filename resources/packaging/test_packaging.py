@@ -14,6 +14,8 @@ import tempfile
 import unittest
 import zipfile
 
+from formats import bill_of_materials
+
 HERE = pathlib.Path(__file__).parent
 
 # Writes pages like the binary. The packages read the required version of the C library from the comment.
@@ -128,6 +130,18 @@ class Packages(unittest.TestCase):
         names = {one["name"] for one in json.loads(self.read(".cdx.json"))["components"]}
         self.assertLessEqual({"wasmtime", "rmcp", "ui5-manifest", "portcullis-plugin"}, names)
         self.assertFalse({"insta", "guest-echo"} & names)
+
+
+    def test_a_bundled_plugin_is_known_wherever_the_repository_is(self):
+        for folder in ("/work/portcullis", "/home/me/plugins/portcullis"):
+            for path, expected in (
+                ("plugins/ui5/plugins/ui5-linter", True),
+                ("plugins/portcullis-plugin", False),
+                ("plugins/ui5/libraries/ui5", False),
+                ("host/core", False),
+            ):
+                crate = {"source": None, "manifest_path": f"{folder}/{path}/Cargo.toml"}
+                self.assertEqual(bill_of_materials.is_plugin(crate, pathlib.Path(folder)), expected, crate)
 
 
 class StaticBinary(unittest.TestCase):

@@ -102,6 +102,31 @@ fn build(workspace: &Path, target_dir: &Path, plugins: &BTreeSet<&str>) {
     ] {
         cargo.env_remove(name);
     }
+    // Only in releases: tests build their own plugins in the same folder, and share what both depend on.
+    if env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", without_places(workspace, target_dir));
+    }
     let status = cargo.status().expect("cargo runs");
     assert!(status.success(), "building the bundled plugins failed: see above");
+}
+
+/// The flags by which components do not contain the folders of this machine, which messages of panics would name. So the
+/// same commit gives the same components on every machine. A file of a crate is `/cargo/registry/src/…`,
+/// a generated one `/target/…`.
+fn without_places(workspace: &Path, target_dir: &Path) -> String {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| env::home_dir().map(|home| home.join(".cargo")));
+    let workspace = fs::canonicalize(workspace).expect("the crate lies in the workspace");
+    let places = [
+        (Some(workspace.as_path()), "/portcullis"),
+        (home.as_deref(), "/cargo"),
+        (Some(target_dir), "/target"),
+    ];
+    // The last flag that fits a path applies, and the target folder may lie in the workspace.
+    let flags = places.into_iter().filter_map(|(place, name)| {
+        let place = place?.to_str()?;
+        Some(format!("--remap-path-prefix={place}={name}"))
+    });
+    // Cargo separates flags by this character.
+    flags.collect::<Vec<_>>().join("\u{1f}")
 }

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pathlib
 import subprocess
 import time
 import tomllib
@@ -60,9 +61,10 @@ def id_of(metadata: dict, name: str) -> str:
     return next(one["id"] for one in metadata["packages"] if one["name"] == name and one["source"] is None)
 
 
-def is_plugin(package: dict) -> bool:
-    """Whether a package of the workspace is a bundled plugin."""
-    return package["source"] is None and "/plugins/" in package["manifest_path"].split("/plugins/", 1)[-1]
+def is_plugin(package: dict, repository: pathlib.Path = REPOSITORY) -> bool:
+    """Whether a package of the workspace is a bundled plugin: in `plugins/FAMILY/plugins/NAME`."""
+    parts = pathlib.Path(package["manifest_path"]).parts[len(repository.parts) :]
+    return package["source"] is None and parts[:1] == ("plugins",) and parts[2:3] == ("plugins",)
 
 
 def collect(metadata: dict, roots: list[str], crates: dict, needs: dict) -> None:
