@@ -35,6 +35,8 @@ def runner_of(target: str) -> list[str]:
 
 def check(out: pathlib.Path, folder: pathlib.Path) -> None:
     """Checks each file of the release."""
+    if not out.is_dir():
+        raise CheckError(f"{out} does not exist: make the packages first, for example with `just release`")
     files = sorted(out.iterdir())
     run("the checksums", "sha256sum", "--check", "--quiet", "SHA256SUMS", cwd=out)
     if any("-windows-" in file.name for file in files):
