@@ -185,6 +185,7 @@ const OWNERS: &[(&str, &[&str])] = &[
 
 /// External dependencies of build scripts, and the crates of `host/` that may have them.
 const BUILD_OWNERS: &[(&str, &[&str])] = &[
+    ("cranelift-codegen", &["core"]),
     ("data-encoding", &["core"]),
     ("portcullis-bundle", &["core"]),
     ("sha2", &["core"]),
