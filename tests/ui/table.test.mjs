@@ -159,6 +159,21 @@ test("tables", { timeout: 300_000 }, async (t) => {
 		await behaved(view);
 	});
 
+	await t.test("a table that becomes lower as it is narrowed does not resize itself without end", { timeout: 60_000 }, async (t) => {
+		const view = await show(t, data([1, 2, 3].map((id) => ({ id, path: `/srv/${"folder/".repeat(9)}${id}.tsx`, note: "some words of a note that is long enough for three lines and more ".repeat(2) }))), { viewport: { width: 1200, height: 700 } });
+		await view.app.getByRole("table").waitFor();
+		const frame = view.host.frames().find((one) => one.parentFrame()?.parentFrame() === view.host.mainFrame());
+		await frame.evaluate(() => {
+			globalThis.told = [];
+			addEventListener("error", ({ message }) => told.push(message));
+		});
+		for (const width of [800, 480, 320, 640, 1000, 1200]) {
+			await view.host.setViewportSize({ width, height: 700 });
+			await view.host.waitForTimeout(200);
+		}
+		assert.deepEqual(await frame.evaluate(() => told), []);
+	});
+
 	await t.test("a table fades out only where columns go on, and paths are short only where there is no room", { timeout: 60_000 }, async (t) => {
 		const row = (id) => ({ id, path: `/srv/${"folder/".repeat(7)}${id}.tsx`, owner: "Ada Lovelace", note: "checked by hand", state: "open for review" });
 		const view = await show(t, data([row(1), row(2), row(3)]), { viewport: { width: 320, height: 700 } });

@@ -223,7 +223,8 @@ export function table(records, columns, view, given) {
 		fade();
 	};
 	scroll.addEventListener("scroll", fade);
-	new ResizeObserver(fit).observe(scroll);
+	// In the next frame, since `fit` changes the height of the page, which is observed, too.
+	new ResizeObserver(() => requestAnimationFrame(fit)).observe(scroll);
 	headings();
 	arrange();
 	return h("div", { class: "table" }, records.length > 1 && tools(), scroll);
