@@ -292,6 +292,27 @@ fn a_generation_that_takes_too_long_continues_in_the_background() {
 }
 
 #[test]
+fn a_generation_takes_whichever_slot_is_free() {
+    let slots = ["slot/0", "slot/1", "slot/2"];
+    for free in slots {
+        let house = with_model(&[&specification()]).setting("foreground-ms", "300");
+        let taken = slots.into_iter().filter(|slot| *slot != free);
+        let house = taken.fold(house, Rehearsal::claimed);
+        let said = house
+            .call::<Ui>(acting("regenerate", json!({ "toolName": "get_forecast" })))
+            .expect("a slot is free")
+            .as_text();
+        assert!(!said.contains("other views are being generated"), "{free}: {said}");
+        assert_eq!(house.sent().len(), 1, "{free}");
+    }
+    // One slot is left to calls in the foreground.
+    let house = with_model(&[&specification()]).setting("background-ms", "300");
+    let house = ["slot/0", "slot/1"].into_iter().fold(house, Rehearsal::claimed);
+    house.run_job::<GenerationJobs>(JOB).expect("it is for later");
+    assert!(house.sent().is_empty());
+}
+
+#[test]
 fn the_operators_prompt_is_part_of_every_prompt() {
     let house = with_model(&[&specification()]);
     house.run_job::<GenerationJobs>(JOB).expect("it works");
