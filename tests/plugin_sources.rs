@@ -164,12 +164,16 @@ fn remarks_of_an_installation_are_those_that_hold_with_its_grants() {
     let home = home();
     let file = file("stranger");
     let add = ["plugin", "add", &file];
-    let command = "run a command such as `portcullis plugin grant stranger files=read`";
+    let command = "run a command such as `portcullis plugin grant guest_stranger files=read`";
     let unknown = "not known: it has no manifest";
     let without = home.run(&add);
-    check(&without, 2, &["`stranger` imports `files`, which it is not granted", command, unknown]);
+    check(
+        &without,
+        2,
+        &["`guest_stranger` imports `files`, which it is not granted", command, unknown],
+    );
     let with = home.run(&[&add[..], &["--grant", "files=read:roots"]].concat());
-    check(&with, 2, &["+[plugins.stranger.grants.files]"]);
+    check(&with, 2, &["+[plugins.guest_stranger.grants.files]"]);
     assert!(!with.stdout.contains("which it is not granted"), "{with:?}");
     let added = home.run(&[&add[..], &["--grant", "files=read:roots", "--yes"]].concat());
     check(&added, 0, &["installed: ", "a running `portcullis serve` applies the change"]);

@@ -148,7 +148,7 @@ fn remarks<'a>(loaded: &'a LoadedPlugin, catalog: &'a Catalog) -> Vec<&'a str> {
 /// What a refused component could do.
 fn could_do(info: &ComponentInfo) -> String {
     let wants = info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default();
-    let mut text = inspect::wants_text(wants);
+    let mut text = inspect::wants_of(&info.features, wants);
     text += &inspect::imports_text(&info.imports);
     text + &inspect::cannot_text(&cannot(&info.imports, &info.features, wants)) + "\n"
 }
@@ -177,7 +177,7 @@ fn as_text(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> String 
         }
     }
     let LoadedPlugin { imports, features, manifest, .. } = loaded;
-    text += &inspect::wants_text(&manifest.wants);
+    text += &inspect::wants_of(features, &manifest.wants);
     text += &inspect::imports_text(imports);
     text += &inspect::cannot_text(&cannot(imports, features, &manifest.wants));
     let limits = plugin.terms.limits.lines();

@@ -37,10 +37,7 @@ pub fn as_text(inspection: &Inspection) -> String {
         }
         None => text += "  defect   none: it can be a plugin of this host\n",
     }
-    text += &match info.features.contains(&Feature::Manifest) {
-        true => wants_text(inspection.wants()),
-        false => format!("  wants    {}\n", faint("not known: it has no manifest that says it")),
-    };
+    text += &wants_of(&info.features, inspection.wants());
     text += &imports_text(&info.imports);
     text += &cannot_text(&inspection.cannot());
     text += &tools_text(tools);
@@ -85,6 +82,14 @@ pub fn want_target(target: &str) -> String {
         (None, Some(argument)) => format!("(the host in the argument `{argument}`)"),
         (None, None) => target.to_owned(),
     }
+}
+
+/// The wants of a component with these features. A component without a manifest says nothing about its wants.
+pub fn wants_of(features: &[Feature], wants: &[Want]) -> String {
+    if features.contains(&Feature::Manifest) {
+        return wants_text(wants);
+    }
+    format!("  wants    {}\n", faint("not known: it has no manifest that says it"))
 }
 
 /// The wants with their reasons, one line each.

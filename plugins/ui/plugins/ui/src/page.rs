@@ -308,7 +308,7 @@ pub mod tests {
         let tool = Entry::new("t", "s", json!({ "type": "object" }));
         let packed = make(&tool, ViewContent::Plain, manner(true));
         assert!(packed.contains(PACKED_MORE) && !packed.contains(VIEW));
-        assert!(packed.len() < 54_000, "{}", packed.len());
+        assert!(packed.len() < 55_000, "{}", packed.len());
         let answer = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
         let usual = Entry { output_schema: Some(answer), ..tool.clone() };
         let packed = make(&usual, ViewContent::Plain, manner(true));
