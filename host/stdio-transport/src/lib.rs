@@ -4,7 +4,6 @@
 
 mod fast_path;
 mod input;
-mod output;
 mod read;
 
 use std::collections::HashMap;
@@ -19,13 +18,13 @@ use rmcp::model::{
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 pub use input::MAX_LINE;
 
 use input::{Input, InputLine};
-use output::Output;
 use read::Read;
 
 /// Maximum size of all unanswered requests together, in bytes. Further requests are refused.
@@ -57,7 +56,7 @@ pub struct EndSignals {
 /// The server's side of a connection.
 pub struct StdioTransport<R, W> {
     input: Input<R>,
-    output: Arc<Output<W>>,
+    output: Arc<Mutex<W>>,
     raw: PassthroughKey,
     ends: EndSignals,
     /// Whether a request has arrived. Until then, all messages are dropped, because rmcp would end the session at a
@@ -73,7 +72,7 @@ pub struct StdioTransport<R, W> {
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioTransport<R, W> {
     /// Reads from `input` and writes to `output`. Results that were wrapped with `raw` are written unchanged.
     pub fn new(input: R, output: W, raw: PassthroughKey, ends: EndSignals) -> Self {
-        let (input, output) = (Input::new(input), Arc::new(Output::new(output)));
+        let (input, output) = (Input::new(input), Arc::new(Mutex::new(output)));
         Self { input, output, raw, ends, has_request: false, open: HashMap::new(), open_bytes: 0 }
     }
 
@@ -136,20 +135,24 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
         let line = reply.to_string().into_bytes();
         // The line is written in a task of its own: rmcp may drop this future, but a line must be written
         // completely.
-        let writing = tokio::spawn(async move { write(&output, &ends, &line, false).await });
+        let writing = tokio::spawn(async move { write(&output, &ends, line).await });
         // `write` logs failures.
         let _logged = writing.await;
     }
 }
 
-/// Writes a line: see [`Output::write`]. If the line cannot be written, the connection ends.
+/// Writes a line. If it cannot be written, the connection ends.
 async fn write<W: AsyncWrite + Unpin>(
-    output: &Output<W>,
+    output: &Mutex<W>,
     ends: &EndSignals,
-    line: &[u8],
-    more_may_follow: bool,
+    mut line: Vec<u8>,
 ) -> io::Result<()> {
-    let written = output.write(line, more_may_follow).await;
+    line.push(b'\n');
+    let mut output = output.lock().await;
+    let written = match output.write_all(&line).await {
+        Ok(()) => output.flush().await,
+        Err(error) => Err(error),
+    };
     if let Err(error) = &written
         && !ends.output.is_cancelled()
     {
@@ -182,8 +185,7 @@ where
         if let Some(id) = answered {
             self.close_request(id);
         }
-        let more_may_follow = !self.open.is_empty();
-        async move { write(&output, &ends, &raw.to_json(message)?, more_may_follow).await }
+        async move { write(&output, &ends, raw.to_json(message)?).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -212,7 +214,7 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.output.shut_down().await
+        self.output.lock().await.shutdown().await
     }
 }
 

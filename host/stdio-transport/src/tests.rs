@@ -1,6 +1,6 @@
 //! Tests of complete connections.
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
 use super::*;
 
