@@ -86,18 +86,20 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 		const view = await show(t, WEATHER);
 		await view.host.waitForTimeout(600);
 		const before = (await view.log()).sizes.length;
-		const height = await view.app.locator("body").evaluate(async (body) => {
+		const [height, took] = await view.app.locator("body").evaluate(async (body) => {
+			const began = performance.now();
 			const box = document.createElement("div");
 			body.append(box);
 			for (let step = 1; step <= 50; step++) {
 				box.style.height = `${step * 7}px`;
 				await new Promise((next) => setTimeout(next, 20));
 			}
-			return body.getBoundingClientRect().height;
+			return [body.getBoundingClientRect().height, performance.now() - began];
 		});
 		await view.host.waitForFunction((wanted) => window.log.sizes.at(-1).height === Math.ceil(wanted), height);
 		const reports = (await view.log()).sizes.length - before;
-		assert.ok(reports >= 2 && reports <= 8, `${reports} reports`);
+		// On a busy machine, the fifty steps take longer than a second.
+		assert.ok(reports >= 2 && reports <= 2 + took / 200, `${reports} reports in ${took} ms`);
 	});
 
 	await part("the host's user reads the page in their language, read from the server or from the page", async (t) => {
