@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use portcullis_audit::Audit;
 use portcullis_checked_files::{Records, create_private_folder, lock, replace_durably};
 use portcullis_engine::on_a_thread;
@@ -151,6 +153,11 @@ impl Lock {
         Self(LockFile::at(path))
     }
 
+    /// The lock file, for code that may block.
+    pub(crate) fn file(&self) -> &LockFile {
+        &self.0
+    }
+
     /// Runs `work` on a thread that may block.
     pub async fn on_a_thread<T: Send + 'static>(
         &self,
@@ -161,19 +168,24 @@ impl Lock {
     }
 }
 
-/// The lock file. Each function reads the file anew, because another process may have written it meanwhile.
+/// The lock file. Each function reads the file anew, because another process may have written it meanwhile. The text is
+/// parsed only if it is another one than before. Clones share what was parsed.
 ///
 /// Functions that write wait while another process writes the file. Async code uses [`Lock`], because all functions
 /// block.
 #[derive(Debug, Clone)]
 pub struct LockFile {
     path: PathBuf,
+    parsed: Arc<Mutex<Option<Parsed>>>,
 }
+
+/// The text that was read last, and its content.
+type Parsed = (String, Arc<Content>);
 
 impl LockFile {
     /// The lock file at this path. The first approval or claim creates it.
     pub fn at(path: PathBuf) -> Self {
-        Self { path }
+        Self { path, parsed: Arc::default() }
     }
 
     /// Returns the tools of a server that are not approved with their current definitions.
@@ -293,7 +305,7 @@ impl LockFile {
     ///
     /// The file cannot be read: [`LockError::Read`].
     pub fn approval(&self, key: ApprovalKey<'_>) -> Result<Option<Approval>, LockError> {
-        Ok(self.read()?.approvals.remove(&key.to_string()))
+        Ok(self.read()?.approvals.get(&key.to_string()).cloned())
     }
 
     /// Records a new approval in the audit, and keeps the description of the approved plugin or server, so that
@@ -342,7 +354,7 @@ impl LockFile {
     /// written, new claims are not kept. If it cannot be read, all claims count as new.
     pub fn order(&self, claims: &[Claim]) -> HashMap<Claim, usize> {
         let known = match self.read() {
-            Ok(content) => content.claims,
+            Ok(content) => content.claims.clone(),
             Err(error) => {
                 tracing::error!("{error}; it is unknown which source claimed a name or URI first");
                 return with_new(Vec::new(), claims).into_iter().zip(0..).collect();
@@ -365,20 +377,34 @@ impl LockFile {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this function reads the lock file")]
-    fn read(&self) -> Result<Content, LockError> {
+    fn read(&self) -> Result<Arc<Content>, LockError> {
         let read = match std::fs::read_to_string(&self.path) {
-            Ok(text) => toml::from_str(&text).map_err(io::Error::other),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::default()),
+            Ok(text) => self.parse(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Arc::default()),
             Err(error) => Err(error),
         };
         read.map_err(|cause| LockError::Read { path: self.path.clone(), cause })
+    }
+
+    /// The content of this text, which is parsed if it is not that of the last time. With hundreds of plugins, each of
+    /// which asks for its approval, parsing anew took most of the time of a start.
+    fn parse(&self, text: String) -> io::Result<Arc<Content>> {
+        let mut parsed = self.parsed.lock();
+        if let Some((before, content)) = &*parsed
+            && *before == text
+        {
+            return Ok(content.clone());
+        }
+        let content: Arc<Content> = Arc::new(toml::from_str(&text).map_err(io::Error::other)?);
+        *parsed = Some((text, content.clone()));
+        Ok(content)
     }
 
     /// Changes the file's content under the lock that all processes use.
     fn update<T>(&self, change: impl FnOnce(&mut Content) -> T) -> Result<T, LockError> {
         let failed = |cause| LockError::Write { path: self.path.clone(), cause };
         let _exclusive = self.exclusive().map_err(failed)?;
-        let mut content = self.read()?;
+        let mut content = Content::clone(&*self.read()?);
         let changed = change(&mut content);
         let text = toml::to_string(&content).map_err(|error| failed(io::Error::other(error)))?;
         replace_durably(&self.path, text.as_bytes()).map_err(failed)?;

@@ -30,7 +30,7 @@ impl LockFile {
     ///
     /// The file cannot be read: [`LockError::Read`].
     pub fn provenance(&self, name: &str) -> Result<Option<Provenance>, LockError> {
-        Ok(self.read()?.provenances.remove(name))
+        Ok(self.read()?.provenances.get(name).cloned())
     }
 
     /// The names of all plugins whose components were fetched.
@@ -39,7 +39,7 @@ impl LockFile {
     ///
     /// The file cannot be read: [`LockError::Read`].
     pub fn fetched_plugins(&self) -> Result<Vec<String>, LockError> {
-        Ok(self.read()?.provenances.into_keys().collect())
+        Ok(self.read()?.provenances.keys().cloned().collect())
     }
 
     /// Approves a component that was fetched, and records where it is from.

@@ -72,7 +72,7 @@ fn servers_that_are_not_used_for_a_year_are_removed() {
         assert!(on(server, 1000).is_empty());
     }
     assert!(on("kept", 1000 + PRECISION_DAYS).is_empty());
-    let dates = lock.read().unwrap().used;
+    let dates = lock.read().unwrap().used.clone();
     assert_eq!((dates["gone"], dates["kept"], dates["old"]), (1000, 1000 + PRECISION_DAYS, 1000));
     assert!(on("kept", 1000 + PRECISION_DAYS + 1).is_empty());
     assert_eq!(lock.read().unwrap().used, dates, "no write for one day");

@@ -12,7 +12,7 @@ use super::{LoadedPlugin, Plugins, RejectedComponent, bundled, description, hint
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
-use crate::lock::{ApprovalKey, FIRST_USE, Lock, LockError, LockFile};
+use crate::lock::{ApprovalKey, FIRST_USE, Lock, LockError};
 use crate::sandbox::{
     CachePlace, Code, ComponentInfo, Feature, Origin, Plugin, PluginResources, PluginTerms,
     Sandbox, StorePlace,
@@ -25,6 +25,7 @@ pub struct Loader {
     config: Config,
     folders: Folders,
     commands: Arc<Commands>,
+    lock: Lock,
     /// Candidates whose file has not been opened yet, each with its index among all candidates.
     unopened: VecDeque<(usize, Candidate)>,
     /// Opened components that have to be compiled.
@@ -53,6 +54,7 @@ impl Loader {
             config: config.clone(),
             folders: folders.clone(),
             commands: Arc::new(Commands::new(commands)),
+            lock: Lock::at(folders.lock.clone()),
             unopened: VecDeque::new(),
             uncompiled: Vec::new(),
             loaded: BTreeMap::new(),
@@ -74,7 +76,7 @@ impl Loader {
             }
             match candidate.bundled {
                 None => loader.unopened.push_back((index, candidate)),
-                Some(_) => match candidate.open_approved(config, folders) {
+                Some(_) => match candidate.open_approved(config, &loader.lock) {
                     Ok(opened) => loader.finish(index, opened).await,
                     Err(refused) => drop(loader.refused.insert(index, refused)),
                 },
@@ -96,10 +98,10 @@ impl Loader {
     pub async fn next(&mut self) -> bool {
         if let Some((index, candidate)) = self.unopened.pop_front() {
             // Reading a large file may take long.
-            let (config, folders) = (self.config.clone(), self.folders.clone());
+            let (config, lock) = (self.config.clone(), self.lock.clone());
             let opening = {
                 let candidate = candidate.clone();
-                move || candidate.open_approved(&config, &folders)
+                move || candidate.open_approved(&config, &lock)
             };
             let opened = tokio::task::spawn_blocking(opening).await.unwrap_or_else(|error| {
                 Err(candidate.refuse(None, format!("opening its file failed: {error}")))
@@ -302,7 +304,7 @@ impl Candidate {
     fn check_approval(
         &self,
         config: &Config,
-        folders: &Folders,
+        lock: &Lock,
         digest: &str,
     ) -> Result<Option<Lock>, String> {
         let follows_changes =
@@ -310,13 +312,13 @@ impl Candidate {
         if self.bundled.is_some() || follows_changes {
             return Ok(None);
         }
-        let (path, name) = (folders.lock.clone(), &self.name);
-        match LockFile::at(path.clone()).plugin(name) {
+        let name = &self.name;
+        match lock.file().plugin(name) {
             Ok(None) if config.host.locked == Some(true) => Err(format!(
                 "it is not approved, and this host is locked: to see it, run `portcullis plugin diff {name}`; to \
                  approve it, `portcullis plugin approve {name}`"
             )),
-            Ok(None) => Ok(Some(Lock::at(path))),
+            Ok(None) => Ok(Some(lock.clone())),
             Ok(Some(approved)) if approved == digest => Ok(None),
             Ok(Some(_)) => Err(format!(
                 "its file has changed since it was approved: to see the difference, run `portcullis plugin diff \
@@ -337,15 +339,11 @@ impl Candidate {
     }
 
     /// Opens the component and compares its digest with the approved one.
-    fn open_approved(
-        self,
-        config: &Config,
-        folders: &Folders,
-    ) -> Result<Opened, RejectedComponent> {
+    fn open_approved(self, config: &Config, lock: &Lock) -> Result<Opened, RejectedComponent> {
         let mut opened = self.open()?;
         let candidate = &opened.candidate;
         opened.unapproved = candidate
-            .check_approval(config, folders, &opened.digest)
+            .check_approval(config, lock, &opened.digest)
             .map_err(|reason| candidate.refuse(Some(opened.digest.clone()), reason))?;
         Ok(opened)
     }

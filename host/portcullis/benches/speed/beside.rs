@@ -41,9 +41,6 @@ pub fn starts(servers: &Servers, report: &mut Report) {
     let goals = [Goal::Ratio(3.0), Goal::AtMost(Duration::from_millis(10))];
     report.times("start, to `initialize` answered", &mut times, &goals);
     let many = Portcullis::with_plugins(MORE_PLUGINS);
-    let mut session = Stdio::start(many.server(), Era::Legacy);
-    session.list_tools();
-    session.end();
     let times = (0..STARTS).map(|_| start(many.server())).collect();
     let goal = Some(Duration::from_millis(6));
     report.alone("start with 100 plugins, p50", median(times), goal);

@@ -1,5 +1,5 @@
-//! Prints curves as tables, and draws them as pictures (SVG) with logarithmic axes: there, a straight line at 45 degrees
-//! grows as much as what it depends on.
+//! Prints curves as tables, and draws them as pictures (SVG) with logarithmic axes: there, what grows as a power is a
+//! straight line.
 
 use std::path::Path;
 

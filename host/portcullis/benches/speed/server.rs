@@ -88,7 +88,7 @@ impl Portcullis {
         one
     }
 
-    /// Portcullis with the plugin `echo` and `more` other plugins, no two of which have the same bytes.
+    /// Portcullis with the plugin `echo` and `more` other plugins, no two of which have the same bytes. All are compiled.
     pub fn with_plugins(more: usize) -> Self {
         let one = Self::build();
         let built = build_guest("stranger");
@@ -96,7 +96,16 @@ impl Portcullis {
             let file = one.add_plugin(&built, &format!("more-{number}"));
             append_section(&file, &number.to_string());
         }
+        one.compile_plugins();
         one
+    }
+
+    /// Waits until all plugins are compiled. A server does that in the background, and only as long as it runs.
+    fn compile_plugins(&self) {
+        let config = self.home.path().join("portcullis.toml");
+        let args = ["plugin".into(), "list".into(), "--config".into(), config.into()];
+        let listed = self.server.command(&args).output().expect("the program runs");
+        assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     }
 
     /// Portcullis with the plugin `echo`, and with `count` upstream servers of this command.
