@@ -133,7 +133,7 @@ class Packages(unittest.TestCase):
 
 
     def test_a_bundled_plugin_is_known_wherever_the_repository_is(self):
-        for folder in ("/work/portcullis", "/home/me/plugins/portcullis"):
+        for folder in ("/srv/portcullis", "/home/me/plugins/portcullis"):
             for path, expected in (
                 ("plugins/ui5/plugins/ui5-linter", True),
                 ("plugins/portcullis-plugin", False),
