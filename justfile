@@ -128,8 +128,9 @@ fuzz target seconds="60":
     tests/fuzz/run.sh {{target}} {{seconds}}
 
 # Measure speed and memory compared with a native server, on an idle machine (options: see host/portcullis/benches/speed/main.rs, such as growth=FOLDER)
+[positional-arguments]
 bench *options:
-    cargo bench --package portcullis --bench speed -- {{options}}
+    cargo bench --package portcullis --bench speed -- "$@"
 
 # Test how packages are made, with a small program in the place of the binary (needs python)
 packaging:

@@ -218,3 +218,21 @@ fn a_server_is_approved_at_its_first_use_unless_the_host_is_locked() {
     assert_eq!(later.before, Some(first.approval.digest));
     assert_ne!(later.before, Some(later.approval.digest));
 }
+
+/// Two values for the same file stand for two processes.
+#[test]
+fn the_file_is_parsed_once_and_again_after_another_process_wrote_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("portcullis.lock");
+    let (own, other) = (LockFile::at(path.clone()), LockFile::at(path.clone()));
+    other.approve_plugin("weather", "1", "").unwrap();
+    assert_eq!(own.plugin("weather").unwrap().as_deref(), Some("1"));
+    assert!(Arc::ptr_eq(&own.read().unwrap(), &own.clone().read().unwrap()), "parsed once");
+    other.approve_plugin("weather", "2", "").unwrap();
+    assert_eq!(own.plugin("weather").unwrap().as_deref(), Some("2"));
+    // What was parsed before does not stand in for a file that is damaged or gone.
+    std::fs::write(&path, "no TOML").unwrap();
+    own.plugin("weather").unwrap_err();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(own.plugin("weather").unwrap(), None);
+}

@@ -20,6 +20,7 @@ const CALLS: usize = 1000;
 /// Measures all curves, prints them as tables, and writes a picture of each into the folder. Says which of them grow
 /// faster than what they depend on.
 pub fn measure(servers: &Servers, folder: &Path) {
+    make_folder(folder);
     let before = load();
     let plots = [
         plugins(),

@@ -10,7 +10,7 @@
 //! - `programs`: only programs in code mode.
 //! - `wasi`: only components of WASI 0.3 beside one of WASI 0.2.
 //! - `growth=FOLDER`: how times and memory grow with plugins, sessions, calls in flight and more. A picture (SVG) of each
-//!   curve is written into this folder.
+//!   curve is written into this folder, whose path is absolute: cargo runs benchmarks in the folder of their crate.
 //! - `host=COMMAND`: another host of components, which is measured beside Portcullis in the same run with the same
 //!   component: see [`beside::other_host`].
 //! - `component=FILE` and `tool=NAME`: a large component and a tool of it that needs no arguments, measured on a cold

@@ -99,3 +99,22 @@ impl CachePlace {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use portcullis_cluster_state::{Address, Credentials};
+
+    use super::*;
+
+    #[test]
+    fn hosts_share_a_cache_only_if_it_may_be_on_a_disk() {
+        let address = Address::parse("redis://127.0.0.1:1/0").unwrap();
+        let none = Credentials { user: None, password: None, authorities: None };
+        // Nothing is connected before the first operation.
+        let state = ClusterState::new(&address, none, &[[1; 32]]).unwrap();
+        let folder = || Some(PathBuf::from("cache"));
+        assert!(CachePlace::new("p", 10, folder(), Some(&state)).shared.is_some());
+        assert!(CachePlace::new("p", 10, None, Some(&state)).shared.is_none());
+        assert!(CachePlace::new("p", 10, folder(), None).shared.is_none());
+    }
+}
