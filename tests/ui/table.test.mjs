@@ -149,13 +149,22 @@ test("tables", { timeout: 300_000 }, async (t) => {
 		const view = await show(t, data([row(1), row(2), row(8)]), { viewport: { width: 800, height: 700 } });
 		const scroll = view.app.locator(".scroll.tight");
 		await scroll.waitFor();
-		const room = await scroll.evaluate((box) => box.clientWidth - Math.max(...[...box.querySelectorAll("td:last-child > *")].map((one) => one.getBoundingClientRect().right - box.getBoundingClientRect().left)));
-		assert.ok(room >= 0 && room < 90, `${room} px are left beside the last column`);
+		const left = await scroll.locator("td > .path").evaluateAll((paths) => paths.map((one) => one.parentElement.offsetWidth - one.offsetWidth));
+		assert.ok(left.every((room) => room < 50), `paths leave ${left.join()} px of their column, with its padding`);
 		await view.host.setViewportSize({ width: 320, height: 700 });
 		await view.host.waitForTimeout(200);
 		const heights = await view.app.locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.offsetHeight));
 		assert.ok(heights.every((height) => height < 50), heights.join());
 		assert.equal(await view.app.locator(".word").last().textContent(), row(8).class, "nothing of it is lost");
+		const remarks = [1, 2, 3].map((id) => ({ ...row(id), remark: "ConfigurationsOfLargeDoors of a house" }));
+		const narrow = await show(t, data(remarks), { viewport: { width: 320, height: 700 } });
+		const lines = await narrow.app.getByText("ConfigurationsOfLargeDoors of").first().evaluate((one) => {
+			const word = document.createRange();
+			word.setStart(one.firstChild, 0);
+			word.setEnd(one.firstChild, "ConfigurationsOfLargeDoors".length);
+			return word.getClientRects().length;
+		});
+		assert.equal(lines, 1, "words of a text are not broken");
 		await behaved(view);
 	});
 
