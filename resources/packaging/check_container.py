@@ -34,9 +34,9 @@ def check(context: pathlib.Path, folder: pathlib.Path) -> None:
     try:
         root = folder / "root"
         root.mkdir(exist_ok=True)
-        program = ["podman", "run", "-i", *HARDENED, "--network=none", f"--volume={root}:/work/root:ro", image]
+        program = ["podman", "run", "-i", *HARDENED, "--network=none", f"--volume={root}:/data/root:ro", image]
         # Podman itself needs its own home folder and variables.
-        use_server("the container", program, folder, pathlib.PurePosixPath("/work"), **os.environ)
+        use_server("the container", program, folder, pathlib.PurePosixPath("/data"), **os.environ)
         over_http(image, folder)
     finally:
         run("the container", "podman", "rmi", "--force", image)

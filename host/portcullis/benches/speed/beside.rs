@@ -71,28 +71,16 @@ pub fn stdio(servers: &Servers, era: Era, report: &mut Report) {
     }
     let bytes = sessions.each_ref().map(Stdio::answer_bytes);
     let begun = sessions.each_ref().map(|session| processor_time(session.process()));
-    let mut times = [Vec::new(), Vec::new()];
-    for _ in 0..TURNS {
-        for (session, times) in sessions.iter_mut().zip(&mut times) {
-            times.extend(sequential(TURN, || session.echo()));
-        }
-    }
+    let mut times = in_turns(&mut sessions, TURN, Stdio::echo);
     let what = format!("echo over stdio, {era}");
     report.times(&what, &mut times, &[Goal::Ratio(2.0)]);
     let spent = since(begun, sessions.each_ref().map(Stdio::process));
     report.processor_time(&what, spent, (TURN * TURNS) as u32);
     report.bytes(&format!("{what}, an answer"), bytes);
     let what = format!("{IN_FLIGHT} in flight over stdio, {era}");
-    let begun = sessions.each_ref().map(|session| processor_time(session.process()));
-    let mut spent = [Duration::ZERO; 2];
-    for _ in 0..TURNS {
-        for (session, spent) in sessions.iter_mut().zip(&mut spent) {
-            *spent += session.echo_in_flight(IN_TURN, IN_FLIGHT);
-        }
-    }
-    report.throughput(&what, spent.map(per_second), Some(0.7));
-    let spent = since(begun, sessions.each_ref().map(Stdio::process));
-    report.processor_time(&what, spent, IN_TURN * TURNS as u32);
+    let processes = sessions.each_ref().map(Stdio::process);
+    let run = |session: &mut Stdio| session.echo_in_flight(IN_TURN, IN_FLIGHT);
+    throughput(&what, &mut sessions, processes, run, 0.7, report);
     if era == Era::Modern {
         let loaded = sessions.each_ref().map(|session| resident(session.process()));
         report.memory("resident after this load", loaded, Some(28 * 1024 * 1024));
@@ -104,15 +92,10 @@ pub fn stdio(servers: &Servers, era: Era, report: &mut Report) {
 pub fn http(servers: &Servers, era: Era, report: &mut Report) {
     let servers = servers.both().map(HttpServer::start);
     let mut clients = servers.each_ref().map(|server| server.connect(era));
-    let mut times = [Vec::new(), Vec::new()];
     for client in &mut clients {
         sequential(WARM_UP, || client.echo());
     }
-    for _ in 0..TURNS {
-        for (client, times) in clients.iter_mut().zip(&mut times) {
-            times.extend(sequential(TURN / 5, || client.echo()));
-        }
-    }
+    let mut times = in_turns(&mut clients, TURN / 5, Connection::echo);
     report.times(&format!("echo over HTTP, {era}"), &mut times, &[Goal::Ratio(1.25)]);
     let what = format!("{IN_FLIGHT} connections over HTTP, {era}");
     let connect = |server: &HttpServer| -> Vec<Connection> {
@@ -122,16 +105,41 @@ pub fn http(servers: &Servers, era: Era, report: &mut Report) {
     for client in &mut clients {
         echo_in_flight(client, IN_TURN);
     }
-    let begun = servers.each_ref().map(|server| processor_time(server.process()));
-    let mut spent = [Duration::ZERO; 2];
+    let processes = servers.each_ref().map(HttpServer::process);
+    let run = |client: &mut Vec<Connection>| echo_in_flight(client, IN_TURN);
+    throughput(&what, &mut clients, processes, run, 0.75, report);
+}
+
+/// The times of calls of both servers, in turns of this many calls.
+fn in_turns<S>(both: &mut [S; 2], calls: usize, call: fn(&mut S)) -> [Vec<Duration>; 2] {
+    let mut times = [Vec::new(), Vec::new()];
     for _ in 0..TURNS {
-        for (client, spent) in clients.iter_mut().zip(&mut spent) {
-            *spent += echo_in_flight(client, IN_TURN);
+        for (one, times) in both.iter_mut().zip(&mut times) {
+            times.extend(sequential(calls, || call(one)));
         }
     }
-    report.throughput(&what, spent.map(per_second), Some(0.75));
-    let spent = since(begun, servers.each_ref().map(HttpServer::process));
-    report.processor_time(&what, spent, IN_TURN * TURNS as u32);
+    times
+}
+
+/// Adds the calls per second and the processor time of both servers, in turns. `run` makes [`IN_TURN`] calls, and returns
+/// their time. `least`: the goal for the ratio.
+fn throughput<S>(
+    what: &str,
+    both: &mut [S; 2],
+    processes: [u32; 2],
+    run: impl Fn(&mut S) -> Duration,
+    least: f64,
+    report: &mut Report,
+) {
+    let begun = processes.map(processor_time);
+    let mut spent = [Duration::ZERO; 2];
+    for _ in 0..TURNS {
+        for (one, spent) in both.iter_mut().zip(&mut spent) {
+            *spent += run(one);
+        }
+    }
+    report.throughput(what, spent.map(per_second), Some(least));
+    report.processor_time(what, since(begun, processes), IN_TURN * TURNS as u32);
 }
 
 /// What Portcullis adds to a call of another server.
@@ -144,12 +152,7 @@ pub fn wrapped(servers: &Servers, report: &mut Report) {
             session.list_tools();
             sequential(WARM_UP, || session.echo());
         }
-        let mut times = [Vec::new(), Vec::new()];
-        for _ in 0..TURNS {
-            for (session, times) in sessions.iter_mut().zip(&mut times) {
-                times.extend(sequential(TURN, || session.echo()));
-            }
-        }
+        let mut times = in_turns(&mut sessions, TURN, Stdio::echo);
         let [alone, wrapped] = times.each_ref().map(|times| median(times.clone()));
         report.times(&format!("the native server, wrapped, over stdio, {era}"), &mut times, &[]);
         let goal = Some(Duration::from_micros(80));
@@ -170,12 +173,7 @@ pub fn other_host(command: &str, report: &mut Report) {
         session.use_tool(&tool.expect("the host lists the component's tool `shout`"), "hello");
         sequential(WARM_UP, || session.echo());
     }
-    let mut times = [Vec::new(), Vec::new()];
-    for _ in 0..TURNS {
-        for (session, times) in sessions.iter_mut().zip(&mut times) {
-            times.extend(sequential(TURN, || session.echo()));
-        }
-    }
+    let mut times = in_turns(&mut sessions, TURN, Stdio::echo);
     report.times("a plain component over stdio, `native`: the other host", &mut times, &[]);
     sessions.into_iter().for_each(Stdio::end);
 }
