@@ -63,6 +63,31 @@ async function faults() {
 		const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
 		lines > firstChild.data.split(/[\s/-]+/).length && found.push(`the heading “${firstChild.data}” is broken within a word`);
 	}
+	const linesOf = (node) => {
+		const range = document.createRange();
+		range.selectNodeContents(node);
+		return [...range.getClientRects()].filter(({ width }) => width > 0);
+	};
+	for (const { firstChild, parentElement: row } of document.querySelectorAll("dt")) {
+		const lines = new Set(linesOf(firstChild).map(({ top }) => Math.round(top))).size;
+		lines > firstChild.data.split(/[\s/-]+/).length && row.firstChild.offsetWidth < row.clientWidth - 1 && found.push(`the label “${firstChild.data}” is broken within a word`);
+	}
+	for (const { firstChild } of document.querySelectorAll("th.right button")) {
+		const ends = linesOf(firstChild).map(({ right }) => right);
+		Math.max(...ends) - Math.min(...ends) > 2 && found.push(`lines of the heading “${firstChild.data}” are not at the right`);
+	}
+	for (const box of document.querySelectorAll(".scroll.on")) {
+		const end = box.getBoundingClientRect().right;
+		for (const row of box.querySelectorAll("tr:not(.detail)")) {
+			const seen = [...row.children].filter((cell) => cell.getBoundingClientRect().left < end - 8).flatMap(linesOf);
+			const [top, bottom] = [Math.min(...seen.map((one) => one.top)), Math.max(...seen.map((one) => one.bottom))];
+			row.offsetHeight - (bottom - top) > 32 && found.push(`a row has room for lines out of sight: ${row.textContent.slice(0, 60)}`);
+		}
+	}
+	for (const all = document.createTreeWalker(document.querySelector(".answer"), NodeFilter.SHOW_TEXT); all.nextNode(); ) {
+		const { data, parentElement } = all.currentNode;
+		/\p{Ll} \p{Ll}+ \p{Ll}/u.test(data) && /\B`[^`\n]+`\B/.test(data) && !parentElement.closest("pre, code") && found.push(`backticks are shown: ${data.slice(0, 60)}`);
+	}
 	for (const box of document.querySelectorAll(".scroll.on")) {
 		const edge = Math.max(...[...box.querySelectorAll("tr:first-child > *")].map((cell) => cell.getBoundingClientRect().right));
 		edge < box.getBoundingClientRect().right + 1 && found.push("a table fades out at its edge, and no column goes on there");

@@ -87,7 +87,7 @@ async function packed(text, before, after) {
 
 /** A minified script. */
 const small = async (script) =>
-	(await minify(script, { ecma: 2020, compress: { ecma: 2020, passes: 3, unsafe_arrows: true, sequences: false }, format: { ascii_only: false } })).code;
+	(await minify(script, { ecma: 2020, compress: { ecma: 2020, passes: 3, unsafe: true, unsafe_arrows: true, sequences: false }, format: { ascii_only: false } })).code;
 
 /** The text within a packed file. */
 export function unpack(file) {

@@ -224,6 +224,16 @@ test("the name of the thing is the only heading", () => {
 	assert.deepEqual(["h2", "h3"].flatMap((tag) => shown(data).all(tag)).map((one) => one.textContent), ["Lisbon"]);
 });
 
+test("an object that is all there is has a heading, unless its own name is one", () => {
+	const heads = (data) => ["h2", "h3", "h4"].flatMap((tag) => shown(data).all(tag)).map((one) => `${one.tag} ${one.textContent}`);
+	assert.deepEqual(heads({ location: { x: 1, y: 2 } }), ["h2 Location"]);
+	assert.deepEqual(heads({ answer: '{"location":{"x":1,"y":2}}', risk: "read" }), ["h2 Location"]);
+	assert.deepEqual(heads({ result: { x: 1, y: 2 } }), [], "a general name says nothing");
+	assert.deepEqual(heads({ company: { name: "Example", teams: [{ a: 1 }, { a: 2 }] } }), ["h2 Example"]);
+	assert.deepEqual(heads({ tables: [{ a: 1 }, { a: 2 }] }), [], "rows are what the tool is called for");
+	assert.deepEqual(heads({ id: 1, file: { place: { x: 1 } } }), ["h2 File"]);
+});
+
 test("nothing is left out", () => {
 	const data = { a: 1, b: [{ c: "cell" }], d: { e: "inner" }, f: "text", total: 3, g: ["x", "y"], h: null, i: {}, j: "long ".repeat(120) };
 	const said = shown(data).textContent;

@@ -41,6 +41,16 @@ test("answers", { timeout: 300_000 }, async (t) => {
 		return view;
 	};
 
+	await t.test("characters that reorder text are shown as such in every kind of text", { timeout: 30_000 }, async (t) => {
+		const mark = "a\u202eb\u2066";
+		const texts = [`A sentence with ${mark}. And another.`, `line\t${mark};\n  next();`, `Two of them:\n\n- ${mark}\n  ${mark}\n- **x** ${mark}`, `| a | b |\n|---|---|\n| ${mark} | **${mark}** |`, `{"a":"${"long ".repeat(90)}${mark}"}`];
+		const view = await show(t, { content: texts.map((text) => ({ type: "text", text })) });
+		await view.app.locator("li").first().waitFor();
+		const said = await view.app.locator("main").evaluate((main) => main.textContent);
+		assert.equal(said.match(/a\ufffdb\ufffd/g).length, 8);
+		assert.doesNotMatch(said, /[\u202e\u2066]/);
+	});
+
 	await t.test("a table is sorted, and its rows are looked into", { timeout: 30_000 }, async (t) => {
 		const view = await show(
 			t,

@@ -16,7 +16,7 @@ if (!theme) {
 	process.exit(2);
 }
 /** The size of a sheet, in pixels. */
-const SHEET = { width: 1616, height: 1240 };
+const SHEET = { width: 1632, height: 1240 };
 const answers = path.join(path.dirname(fileURLToPath(import.meta.url)), "answers");
 const WIDTH = Number(width);
 const { LOCALE: locale = "en-GB" } = process.env;

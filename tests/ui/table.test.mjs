@@ -168,6 +168,39 @@ test("tables", { timeout: 300_000 }, async (t) => {
 		await behaved(view);
 	});
 
+	await t.test("columns out of sight make no row higher, and texts in sight have the lines that they need", { timeout: 60_000 }, async (t) => {
+		const row = (id) => ({ id, name: `HandlerOfTheLargeDoor${id}`, kind: "function", "a long name of a column": id, remark: "some words of a remark that need several lines", tags: ["one tag that is long", "two", "three more of them", "four"] });
+		const view = await show(t, data([row(1), row(2)]), { viewport: { width: 320, height: 700 } });
+		await view.app.locator(".scroll.on").waitFor();
+		const heights = () => view.app.locator("tr").evaluateAll((rows) => rows.map((one) => one.offsetHeight));
+		assert.ok((await heights()).every((height) => height < 45), String(await heights()));
+		await accessible(view);
+		const near = await show(t, data([1, 2].map((id) => ({ id, remark: row(id).remark, kind: "of a longer name", state: "open for review" }))), { viewport: { width: 320, height: 700 } });
+		await near.app.locator(".scroll.on").waitFor();
+		const lines = await near.app.getByText("some words").first().evaluate((one) => Math.round(one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight)));
+		assert.equal(lines, 2);
+		await near.host.setViewportSize({ width: 1000, height: 700 });
+		await near.app.locator(".scroll.tight").waitFor({ state: "detached" });
+		assert.equal(await near.app.locator(".far").count(), 0);
+	});
+
+	await t.test("details show all of a row of a table in a text, by the names of its columns", { timeout: 60_000 }, async (t) => {
+		const all = "a sentence of **many words** that does not fit into a cell ".repeat(4).trim();
+		const view = await show(t, { content: [{ type: "text", text: `| | Meaning |\n|---|---|\n| x | ${all} |\n| y | short |` }] }, { viewport: { width: 480, height: 700 } });
+		await view.app.getByRole("button", { name: "Details of row 1", exact: true }).click();
+		const value = view.app.locator("tr.detail dd").last();
+		assert.deepEqual(await view.app.locator("tr.detail dt").allInnerTexts(), ["1", "Meaning"]);
+		assert.equal((await value.innerText()).trim(), all.replaceAll("**", ""));
+		const [line, box] = await value.locator(".lines").evaluate((one) => {
+			const range = document.createRange();
+			range.selectNodeContents(one);
+			return [range.getBoundingClientRect().bottom, one.closest("dd").getBoundingClientRect().bottom];
+		});
+		assert.ok(line <= box + 1, "no line is cut off");
+		await accessible(view);
+		await behaved(view);
+	});
+
 	await t.test("a table that becomes lower as it is narrowed does not resize itself without end", { timeout: 60_000 }, async (t) => {
 		const view = await show(t, data([1, 2, 3].map((id) => ({ id, path: `/srv/${"folder/".repeat(9)}${id}.tsx`, note: "some words of a note that is long enough for three lines and more ".repeat(2) }))), { viewport: { width: 1200, height: 700 } });
 		await view.app.getByRole("table").waitFor();

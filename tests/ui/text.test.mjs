@@ -34,6 +34,8 @@ test("Markdown", () => {
 
 test("code spans in a sentence are code, a line of code is not changed", () => {
 	assert.deepEqual(texts(made("invalid arguments for `find`: `path` is missing"), "code"), ["find", "path"]);
+	assert.deepEqual(texts(made("Write it with the changes in `wishes`:\n\n{\"a\":1}"), "code"), ["wishes"]);
+	assert.deepEqual(texts(made("The page is at /srv/app.\nIt was written by `make`."), "code"), ["make"]);
 	for (const line of ["const a = `x ${b}`;", "=`date`", "a ` alone"]) {
 		assert.ok(made(line).textContent.startsWith(line));
 	}
@@ -66,6 +68,19 @@ test("code that begins with a comment keeps its lines", () => {
 
 test("columns without a name are numbered", () => {
 	assert.deepEqual(texts(made("| | B |\n|---|---|\n| x | 1 |\n| y | 2 |"), "th"), ["1", "B"]);
+});
+
+test("a list may have one item, if the line before it says so", () => {
+	assert.deepEqual(texts(made("Found 1 document in .:\n- report.docx (35.93 KB)"), "li"), ["report.docx (35.93 KB)"]);
+	assert.deepEqual(texts(made("feature/zero\n* main"), "li"), []);
+	assert.deepEqual(texts(made("They are:\n\n• a • b\n• c"), "li"), ["a • b", "c"]);
+});
+
+test("a row of a table in a text has details with all of its cells", () => {
+	const all = "a sentence of **many words** that does not fit into a cell ".repeat(3).trim();
+	const [head] = made(`| | Meaning |\n|---|---|\n| x | ${all} |\n| y | short |`).all("tr");
+	assert.equal(head.all("td").length, 1, "a column for the buttons");
+	assert.equal(made("| A | B |\n|---|---|\n| x | y |\n| u | v |").all("tr")[0].all("td").length, 0);
 });
 
 test("nothing of a link or a row is left out", () => {

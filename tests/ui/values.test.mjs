@@ -192,6 +192,20 @@ test("lines of a path end after a separator", () => {
 	assert.equal(last.textContent, "/Main.uasset");
 });
 
+test("code between backticks is shown as code in sentences only", () => {
+	const codes = (text) => shown("remark", text).all("code").map((one) => one.textContent);
+	assert.deepEqual(codes("the compilation ended with `Failure`"), ["Failure"]);
+	assert.deepEqual(codes("`detail` `full` also has these texts (`a.b`, `c`): x."), ["detail", "full", "a.b", "c"]);
+	assert.deepEqual(codes("文件在 `config.json` 中"), ["config.json"]);
+	for (const text of ["SELECT `id` FROM `users`", "=`date`", "a ` alone in some longer words", "it is 5`3`x in these words"]) {
+		assert.deepEqual([codes(text), shown("remark", text).textContent], [[], text]);
+	}
+	const notice = view.show({ warning: "Do not trust `this` at all", id: 1, kind: 2 });
+	assert.deepEqual(notice.all("code").map((one) => one.textContent), ["this"]);
+	const [cell] = view.show([{ rule: "a", text: "names such as `sap.m` are gone" }, { rule: "b", text: "x" }]).all("code");
+	assert.equal(cell.textContent, "sap.m");
+});
+
 test("the reader's time has a date only if its date differs", () => {
 	assert.equal(shown("at", "2026-03-01T10:00:00+02:00").textContent, "1 Mar 2026, 10:00 +02:00 (08:00 UTC)");
 	assert.equal(shown("at", "2026-03-01T01:00:00+02:00").textContent, "1 Mar 2026, 01:00 +02:00 (28 Feb 2026, 23:00 UTC)");

@@ -160,10 +160,8 @@ export function draw(records, across, series, kind) {
 
 function picture(records, across, series, on, kind) {
 	const shown = series.filter((column) => on.has(column));
-	const value = (record, { key }) => (Number.isFinite(Number(record[key] ?? NaN)) ? Number(record[key]) : undefined);
-	const all = shown
-		.flatMap((column) => records.map((record) => value(record, column)))
-		.filter((one) => one !== undefined);
+	const value = (record, { key }) => Number(record[key] ?? NaN);
+	const all = shown.flatMap((column) => records.map((record) => value(record, column))).filter(Number.isFinite);
 	const [least, most] = [Math.min(...all), Math.max(...all)];
 	const zero = kind === "bar" || (least >= 0 && least < most / 2);
 	const marks = ticks(
@@ -222,7 +220,7 @@ function picture(records, across, series, on, kind) {
 		const place = series.indexOf(column);
 		const points = records
 			.map((record, index) => [index, record, value(record, column)])
-			.filter(([, , number]) => number !== undefined);
+			.filter(([, , number]) => Number.isFinite(number));
 		if (kind === "line") {
 			const sorted = timed ? [...points].sort(([a], [b]) => times[a] - times[b]) : points;
 			return h(

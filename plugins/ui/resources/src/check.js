@@ -5,7 +5,7 @@ import { say } from "./say.js";
 
 const LEVELS = 40;
 
-const TYPES = {
+export const TYPES = {
 	string: (value) => typeof value === "string",
 	number: (value) => typeof value === "number",
 	integer: (value) => Number.isInteger(value),

@@ -40,9 +40,9 @@ export function converse(host, tell) {
 		/** Takes the capabilities that the host declared in the handshake. */
 		learn: (capabilities = {}) => (can = capabilities),
 		/** Whether the user can ask the assistant from this page. */
-		canAsk: () => Boolean(can.message),
+		canAsk: () => can.message,
 		/** Whether the host saves files. */
-		canDownload: () => Boolean(can.downloadFile),
+		canDownload: () => can.downloadFile,
 		/** Asks the assistant to run the tool, since this page cannot. Gives whether the host accepted the message. */
 		askToRun: (name, args) => send(`${say("pleaseRun", { name })}\n\n${quoted(args)}`),
 		/**

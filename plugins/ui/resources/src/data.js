@@ -8,7 +8,7 @@ import { say } from "./say.js";
 import { shapeOf } from "./schema.js";
 import { table } from "./table.js";
 import { code, jsonIn, textOf } from "./text.js";
-import { reading } from "./values.js";
+import { reading, spoken } from "./values.js";
 import { labelOf } from "./words.js";
 
 const DEPTH = 10;
@@ -67,9 +67,8 @@ export class Viewer {
 		return reading(name, this.placed(schema), [value], beside && [beside], near).show(value, this.open);
 	}
 
-	/** All values of a record, with a button to ask the assistant about the record. */
-	whole(record, depth, schema) {
-		const shown = this.object(record, schema, depth + 1);
+	/** All values of a record as `shown`, with a button to ask the assistant about the record. */
+	whole(record, shown) {
 		const ask = h("button", { type: "button", class: "small", onclick: () => this.deeds.ask(ask, record) }, say("askAbout"));
 		return this.deeds.canAsk() ? h("div", { class: "data" }, shown, ask) : shown;
 	}
@@ -112,11 +111,11 @@ export class Viewer {
 			return h(
 				"div",
 				{ class: "data" },
-				isAlone ? this.whole(first, depth - 1, this.within(schema, 0)) : this.table(rows.records, columns, depth, name && labelOf(name)),
+				isAlone ? this.whole(first, this.object(first, this.within(schema, 0), depth)) : this.table(rows.records, columns, depth, name && labelOf(name)),
 				parts.pictures?.(rows.records, columns, rows.ordinal)
 			);
 		}
-		return Array.isArray(value) ? this.sequence(value, name, schema, depth) : this.object(value, schema, depth);
+		return Array.isArray(value) ? this.sequence(value, name, schema, depth) : this.object(value, schema, depth, name);
 	}
 
 	sequence(value, name, schema, depth, isList) {
@@ -143,7 +142,8 @@ export class Viewer {
 		);
 	}
 
-	object(value, schema, depth) {
+	/** The parts of an object. Its heading is the name of the thing, or else the `name` of the object if no other heading says it. */
+	object(value, schema, depth, name) {
 		const order = Object.keys(this.about(schema).properties ?? {});
 		const entries = Object.entries(value).map(([key, part]) => [key, (typeof part === "string" && jsonIn(part)) || part, this.within(schema, key)]);
 		const isEcho = ([key, part]) => !depth && part !== "" && this.input?.[plain(key)] === part;
@@ -162,6 +162,7 @@ export class Viewer {
 		}
 		const { title, pieces } = arrange(all, ([key, part, inner]) => Boolean(recordsIn(part, this, inner, key)), depth === 0, (entry) => entry[3] || isEcho(entry));
 		const sections = pieces.filter(({ kind }) => kind === "section");
+		const heading = title?.[1] ?? (!depth && name && !GENERIC.test(plain(name)) && labelOf(name, schema));
 		const level = `h${Math.min(6, depth + 2)}`;
 		const body = pieces.filter(({ kind }) => kind !== "book");
 		// A single part with a general name, such as "items", needs no heading of its own.
@@ -170,11 +171,11 @@ export class Viewer {
 		return h(
 			"div",
 			{ class: "data" },
-			title && h(level, { class: "name", dir: "auto" }, title[1]),
+			heading && h(level, { class: "name", dir: "auto" }, heading),
 			cut(h("div", { class: "data" }), pieces, 20, (some) =>
 				some.flatMap((part) =>
 					part.kind === "notice"
-						? part.entries.map(([, one]) => h("p", { class: "notice" }, one))
+						? part.entries.map(([, one]) => h("p", { class: "notice" }, spoken(one)))
 						: part.kind === "facts" && !isSentence(part)
 						? this.details(part.entries.map((entry) => this.fact(entry, value, depth)))
 						: part.kind === "book"
@@ -229,7 +230,13 @@ export class Viewer {
 			about: (schema) => this.placed(schema),
 			cell: (...given) => this.cell(...given),
 			deeds: this.deeds,
-			detail: columns.some(({ show }) => show) ? undefined : (record) => this.whole(record, depth)
+			detail: (record) =>
+				this.whole(
+					record,
+					columns[0].label
+						? this.details(columns.map(({ key, label, schema, show }) => ({ label, value: show?.(record) ?? this.fact([key, record[key], schema], record, depth).value })))
+						: this.object(record, undefined, depth + 1)
+				)
 		};
 		return table(records, columns, tools, name && clean(name));
 	}

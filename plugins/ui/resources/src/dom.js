@@ -13,6 +13,13 @@ export const clean = (text) => String(text).replace(DECEIVING, "\ufffd");
 
 const SVG = ["svg", "g", "path", "line", "rect", "circle", "text", "title"];
 
+/** Elements, and sanitised text, for an element to hold. */
+export const nodes = (children) =>
+	children
+		.flat()
+		.filter((child) => (child ?? false) !== false)
+		.map((child) => (child instanceof Node ? child : clean(child)));
+
 /**
  * Makes an element. Strings become text, never markup. A function given as `onX` listens to X;
  * `undefined`, `null` and `false` leave an attribute or a child out.
@@ -28,12 +35,7 @@ export function h(tag, attributes, ...children) {
 			element.setAttribute(name, value === true ? "" : clean(value));
 		}
 	}
-	element.append(
-		...children
-			.flat()
-			.filter((child) => child || child === 0 || child === "")
-			.map((child) => (child instanceof Node ? child : clean(child)))
-	);
+	element.append(...nodes(children));
 	return element;
 }
 
@@ -154,7 +156,7 @@ export function cut(box, items, size, make) {
 	const grow = () => {
 		const next = items.slice(shown, shown + size);
 		shown += next.length;
-		more.before(...[make(next)].flat());
+		more.before(...nodes([make(next)]));
 		more.textContent = say("more", { count: items.length - shown });
 		more.hidden = shown >= items.length;
 	};

@@ -295,7 +295,7 @@ function choice(schema, value, ask, choices) {
 }
 
 /** The field for several choices of a few. Their values are in the order in which they were given and chosen. */
-export function several(schema, value, ask, choices) {
+export function several(value, choices) {
 	let chosen = [...value];
 	const box = h(
 		"div",
@@ -346,24 +346,19 @@ export function json(schema, value, ask, note) {
 	return leaf(schema, value, ask, area, read, note ? [h("p", { class: "hint" }, note)] : []);
 }
 
+/** A node that shows nothing. */
+export const unseen = (get) => ({ element: h("span", { hidden: true }), get, say() {}, focus() {} });
+
 /** A value that the user cannot change. */
 export function fixed(schema, value, ask) {
 	const output = h("output", { id: freshId(), tabindex: 0 }, typeof value === "object" ? pretty(value) : value);
-	const shown = frame(schema, { ...ask, required: false }, output, output.id);
-	return value === undefined
-		? { ...shown, element: h("span", { hidden: true }), get: () => undefined }
-		: { ...shown, get: () => value };
+	return value === undefined ? unseen(() => undefined) : { ...frame(schema, { ...ask, required: false }, output, output.id), get: () => value };
 }
 
 /** A constant. If it is optional, a checkbox decides whether it is sent. */
 export function constant(schema, value, ask) {
 	if (ask.required) {
-		return {
-			element: h("span", { hidden: true }),
-			get: () => (value === undefined || ask.fresh ? schema.const : value),
-			say() {},
-			focus() {}
-		};
+		return unseen(() => (value === undefined || ask.fresh ? schema.const : value));
 	}
 	const box = h("input", { id: freshId(), type: "checkbox" });
 	const on = value !== undefined || (ask.fresh && ask.marks);

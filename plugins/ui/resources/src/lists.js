@@ -105,7 +105,7 @@ export function array(nodes, schema, value, ask) {
 				all.findIndex((other) => equal(one, other)) === index
 		)
 	) {
-		const { box, get } = several(schema, value ?? [], ask, each.choices);
+		const { box, get } = several(value ?? [], each.choices);
 		return { parts: [box], get };
 	}
 	const list = h("div", { class: "items" });

@@ -353,16 +353,8 @@ async function surround(news) {
 	}
 }
 
-const LINES = ["INPUT", "SELECT"];
-
 input.addEventListener("keydown", (event) => {
-	const field = event.target;
-	if (
-		event.key === "Enter" &&
-		!event.isComposing &&
-		LINES.includes(field.tagName) &&
-		!["checkbox", "color"].includes(field.type)
-	) {
+	if (event.key === "Enter" && !event.isComposing && event.target.matches("select, input:not([type=checkbox], [type=color])")) {
 		event.preventDefault();
 		run(actions);
 	}

@@ -15,10 +15,10 @@ const degrees = (number, [plus, minus]) =>
 export function places(points) {
 	// Longitudes continue across the date line if that makes the map narrower.
 	const across = (turn) => points.map(({ lon }) => (turn && lon < 0 ? lon + 360 : lon));
-	const span = (numbers) => Math.max(...numbers) - Math.min(...numbers);
+	const ends = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
+	const span = (numbers) => ends(numbers)[1] - ends(numbers)[0];
 	const lons = span(across(true)) < span(across(false)) ? across(true) : across(false);
 	const lats = points.map(({ lat }) => lat);
-	const ends = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
 	const [[south, north], [west, east]] = [ends(lats), ends(lons)];
 	const [lat, lon] = [(south + north) / 2, (west + east) / 2];
 	const squeeze = Math.max(0.15, Math.cos((lat * Math.PI) / 180));

@@ -1,6 +1,6 @@
 // Shows Markdown. It makes each element itself, ignores HTML in the text, and fetches nothing.
 
-import { h } from "./dom.js";
+import { h, nodes } from "./dom.js";
 import { say } from "./say.js";
 
 const INLINE =
@@ -33,7 +33,7 @@ export function inline(text, open) {
 	return [...made, rest].flat().filter((one) => one !== "");
 }
 
-const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
+const ITEM = /^(\s*)([-*+•]|\d{1,9}[.)])\s+(.*)$/;
 const RULE = /^ {0,3}([-*_])(\s*\1){2,}\s*$/;
 const FENCE = /^\s*(`{3,}|~{3,})\s*([\w+#.-]*)/;
 const BREAK = /^\s*$|^#{1,6}\s|^\s*(`{3,}|~{3,})|^\s*>/;
@@ -57,11 +57,9 @@ export function isMarkdown(text) {
 		/^#{1,6} \S.*\n\s*\n/m.test(text) ||
 		/\[[^\]\n]+\]\((https?|mailto):[^)\s]+\)/.test(text) ||
 		/\*\*\S[^*\n]*\*\*/.test(text) ||
-		// Code spans in a sentence, as in error messages.
-		(lines.length === 1 && /\w `[^`]+`/.test(text) && !/[;{}=$]/.test(text)) ||
 		text.split("\n").some((line, index, all) => line.includes("|") && DASHES.test(all[index + 1] ?? "") && all[index + 1].includes("-|")) ||
 		(/^#{1,6} \S/.test(lines[0] ?? "") && lines.filter((line) => /^#{1,6} \S|^\s*[-*] \S/.test(line)).length > 1) ||
-		(lines.length > 1 && lines.filter((line) => /^\s*([-*•]|\d+[.)]) \S/.test(line)).length * 2 > lines.length)
+		(lines.length > 1 && lines.filter((line) => /^\s*([-*•]|\d+[.)]) \S/.test(line)).length * 2 > lines.length - /:$/.test(lines[0]))
 	);
 }
 
@@ -72,7 +70,7 @@ export function isMarkdown(text) {
  * @param level of the first heading
  */
 export function markdown(text, make, level = 2) {
-	const lines = text.replaceAll("•", "-").split("\n");
+	const lines = text.split("\n");
 	let at = 0;
 	let [outer, last] = [0, level - 1];
 	const say = (said) => inline(said, make.open);
@@ -102,7 +100,7 @@ export function markdown(text, make, level = 2) {
 					break;
 				}
 				at += Number(blank);
-				ITEM.test(lines[at]) || items.at(-1).append(...(FENCE.test(lines[at]) ? [fence()] : [blank || !isWrapped(lines[at - 1], lines[at]) ? h("br") : " ", ...say(lines[at++].trim())]));
+				ITEM.test(lines[at]) || items.at(-1).append(...nodes(FENCE.test(lines[at]) ? [fence()] : [blank || !isWrapped(lines[at - 1], lines[at]) ? h("br") : " ", say(lines[at++].trim())]));
 			} else if (found[1].length > indent + 1 && items.length) {
 				items.at(-1).append(list(found[1].length));
 			} else if (found[1].length < indent || /\d/.test(found[2]) !== ordered) {

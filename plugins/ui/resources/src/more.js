@@ -7,6 +7,7 @@ import { changeOf, compare } from "./diff.js";
 import { array, entries, union } from "./lists.js";
 import { mapOf, places } from "./map.js";
 import { pagesOf } from "./paging.js";
+import { moreRecords } from "./more-records.js";
 import { nested } from "./nested.js";
 import { parts } from "./parts.js";
 import { readText, words } from "./texts.js";
@@ -16,6 +17,7 @@ import { upload } from "./upload.js";
 
 Object.assign(parts, {
 	shape: (value, view, schema, depth) => (isTree(value) ? tree(value, view, depth) : (changeOf(value, view, schema, depth) ?? nested(value, view, schema, depth))),
+	records: moreRecords,
 	text: readText,
 	words,
 	pictures: (...table) => [chartOf(...table), mapOf(...table)],

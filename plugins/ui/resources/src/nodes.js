@@ -1,8 +1,8 @@
 // The nodes of a form, one for each part of a schema: named, optional and nullable values.
 
-import { checker } from "./check.js";
+import { checker, TYPES } from "./check.js";
 import { canon, clean, equal, freshId, h, has, isObject } from "./dom.js";
-import { constant, FIELDS, fixed, hasDefault, json, title } from "./fields.js";
+import { constant, FIELDS, fixed, hasDefault, json, title, unseen } from "./fields.js";
 import { object } from "./groups.js";
 import { parts } from "./parts.js";
 import { say } from "./say.js";
@@ -14,15 +14,8 @@ const NODES = 1500;
 /** The groups of fields that this page has. Most pages need only objects. */
 const GROUPS = { object, ...parts.groups };
 
-const FITS = {
-	string: (value) => typeof value === "string",
-	number: (value) => typeof value === "number",
-	integer: (value) => typeof value === "number",
-	boolean: (value) => typeof value === "boolean",
-	null: (value) => value === null,
-	array: Array.isArray,
-	object: isObject
-};
+/** The fields of whole numbers also show other numbers. */
+const FITS = { ...TYPES, integer: TYPES.number };
 
 /** Kinds of values that have a single field. */
 const SINGLE = ["const", "null", ...Object.keys(FIELDS)];
@@ -117,7 +110,7 @@ export class Nodes {
 		}
 		if (!SINGLE.includes(kind) || (bad && !ask.partial)) {
 			return kind === "never" && value === undefined
-				? { element: h("span", { hidden: true }), get: () => undefined, say() {}, focus() {} }
+				? unseen(() => undefined)
 				: json(
 						schema,
 						value,

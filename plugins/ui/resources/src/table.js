@@ -55,7 +55,7 @@ export function table(records, columns, view, given) {
 	all.forEach((column) => (column.on = !column.empty || all.every(({ empty }) => empty)));
 	const seen = () => all.filter(({ on }) => on);
 	const isLong = records.length > WHOLE;
-	const isDeep = view.detail && (view.deeds.canAsk() || all.some(({ empty, on }) => !empty && !on) || records.slice(0, 1000).some((record) => all.some(({ key, show }) => !show && isMore(record[key]))));
+	const isDeep = view.deeds.canAsk() || all.some(({ empty, on }) => !empty && !on) || records.slice(0, 1000).some((record) => all.some(({ key }) => isMore(record[key])));
 
 	const rows = new Map();
 	const open = new Map();
@@ -208,9 +208,16 @@ export function table(records, columns, view, given) {
 	const { classList } = scroll;
 	const hidden = () => scroll.scrollWidth - scroll.clientWidth;
 	const fade = () => classList.toggle("on", hidden() - Math.abs(scroll.scrollLeft) > 2);
+	/** Columns that begin beyond `edge` have one line, so that they do not make the rows higher that the user sees. */
+	const far = (edge) => {
+		let start = 0;
+		const are = [...head.children].map((cell) => (start += cell.offsetWidth) - cell.offsetWidth > edge);
+		[head, ...body.children].forEach(({ children }) => are.forEach((is, at) => children[at]?.classList.toggle("far", is)));
+	};
 	const fit = () => {
 		// If there is no room, paths and URLs are shortened first, by no more than it takes.
 		classList.remove("tight");
+		far(Infinity);
 		if (hidden() > 2) {
 			classList.add("tight");
 			const fits = (width) => (scroll.style.setProperty("--room", `${width}ch`), hidden() < 3);
@@ -219,6 +226,7 @@ export function table(records, columns, view, given) {
 				room += fits(room + step) && step;
 			}
 			fits(room);
+			far(scroll.clientWidth - 96);
 		}
 		fade();
 	};

@@ -3,6 +3,7 @@
 import { cut, h } from "./dom.js";
 import { parts } from "./parts.js";
 import { say } from "./say.js";
+import { spoken } from "./values.js";
 
 /** Maximum length of a text that is examined. */
 const LONGEST = 400_000;
@@ -59,5 +60,5 @@ export function textOf(text, view, more = {}) {
 		/^\/[/*]/.test(lines[0]) ||
 		lines.some((line) => /^(\s{2,}|\t)\S|\S {3,}\S|[{};]\s*$/.test(line)) ||
 		(lines.length > 3 && lines.every((line) => line.length < 160 && !/[.!?:]$/.test(line.trim())));
-	return isSet ? code(text) : cut(h("p", { class: "text", dir: "auto" }), text.trim(), 4000, (piece) => [piece]);
+	return isSet ? code(text) : cut(h("p", { class: "text", dir: "auto" }), text.trim(), 4000, spoken);
 }

@@ -4,7 +4,7 @@ import { diffOf, isDiff } from "./diff.js";
 import { h, isObject } from "./dom.js";
 import { inline, isMarkdown, markdown } from "./markdown.js";
 import { code, jsonIn, textOf } from "./text.js";
-import { formOf } from "./values.js";
+import { formOf, spoken } from "./values.js";
 
 /** The rows of a text with separators, and with quotes as in RFC 4180. */
 function separated(text, mark) {
@@ -180,7 +180,7 @@ export function readText(text, view, about) {
 	const [, before, after] = /^([^{[][^\n]*(?:\n[^{[][^\n]*){0,4}?)\n+\s*([{[][\s\S]*)$/.exec(text.trim()) ?? /^([^{[\n]{1,200}:) *([{[][\s\S]*)$/.exec(text.trim()) ?? [];
 	const below = after && jsonIn(after);
 	if (below && typeof below === "object") {
-		return h("div", { class: "data" }, h("p", { class: "text", dir: "auto" }, before), view.show(below, "", about.schema));
+		return h("div", { class: "data" }, h("p", { class: "text", dir: "auto" }, spoken(before)), view.show(below, "", about.schema));
 	}
 	const rows = lines.length > 1 && rowsIn(text);
 	if (rows) {

@@ -1,12 +1,11 @@
 // A file of the user as an argument, in base64.
 
-import { clean, h, showNumber } from "./dom.js";
+import { clean, h } from "./dom.js";
 import { say } from "./say.js";
+import { showBytes } from "./values.js";
 
 /** Maximum size of a file, in bytes. In base64 it fits into the 4 MiB of arguments that Portcullis accepts. */
 const LARGEST = 3_000_000;
-
-const kilobytes = (bytes) => `${showNumber(Math.ceil(bytes / 1000))} kB`;
 
 /**
  * A button that lets the user choose a file instead of entering base64.
@@ -46,11 +45,11 @@ export function upload(schema, input, name) {
 			return;
 		}
 		if (file.size > limit) {
-			show(say("fileTooLarge", { name: file.name, limit: kilobytes(limit) }));
+			show(say("fileTooLarge", { name: file.name, limit: showBytes(limit) }));
 			return;
 		}
 		const reader = new FileReader();
-		reader.onload = () => show(`${file.name}, ${kilobytes(file.size)}`, reader.result.split(",")[1] ?? "");
+		reader.onload = () => show(`${file.name}, ${showBytes(file.size)}`, reader.result.split(",")[1] ?? "");
 		reader.onerror = () => show(say("fileUnread", { name: file.name }));
 		reader.readAsDataURL(file);
 	}

@@ -171,13 +171,19 @@ function numeric(key, schema, numbers, records, isName) {
 	return { ...plain(), isName };
 }
 
+/** A text whose lines may end after the separators of a path. */
+const breakable = (text) => text.split(/(?<=[/\\])(?!\/)/).flatMap((part) => [part, h("wbr")]);
+
+/** A text in words. In sentences, code between backticks is shown as code; commands and other texts keep their backticks. */
+export const spoken = (text) =>
+	(/\p{Ll} \p{Ll}+ \p{Ll}|\p{Lo}{2}/u.test(text) ? text.split(/\B`([^`\n]+)`\B/) : [text]).flatMap((part, at) => (at % 2 ? h("code", {}, part) : breakable(part)));
+
 /** A text that is shortened in the middle if there is no room. When it is copied or read aloud, it is complete. */
 const clipped = (text, end, kind) =>
 	h(
 		"span",
 		{ class: `clip ${kind}`, title: text, dir: "ltr" },
-		// Lines of a path end after a separator.
-		h("span", {}, text.slice(0, -end).split(/(?<=[/\\])/).flatMap((part) => [part, h("wbr")])),
+		h("span", {}, breakable(text.slice(0, -end))),
 		h("span", {}, h("bdi", {}, text.slice(-end)))
 	);
 
@@ -304,7 +310,7 @@ export function reading(key, schema, values, records, near = values) {
 		}
 		return (
 			FORMS.find((form) => value.length <= LONGEST && (arePaths || form !== PATH) && form[0](value))?.[1](value, open) ??
-			(tagged ? tag(value) : narrow && WORD.test(value) ? clipped(value, Math.min(28, value.length >> 1), "word") : h("span", { dir: "auto", class: narrow && (/\S{32}/.test(value) ? "lines" : "lines whole") }, parts.words?.(value, open) ?? value))
+			(tagged ? tag(value) : narrow && WORD.test(value) ? clipped(value, Math.min(28, value.length >> 1), "word") : h("span", { dir: "auto", class: narrow && (/\S{32}/.test(value) ? "lines" : "lines whole") }, parts.words?.(value, open) ?? spoken(value)))
 		);
 	};
 	const label = labelOf(key, schema);

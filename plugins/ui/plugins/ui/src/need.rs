@@ -47,7 +47,7 @@ const OPEN: [&str; 9] = [
 ];
 
 /// Whether the page of a tool needs the larger runtime: the form may be more than a list of simple fields, or the
-/// result may be a text of any kind, a tree, a diff, a chart or one of several pages.
+/// result may be a text of any kind, a tree, a diff, a chart, a map of records or one of several pages.
 pub fn needs_more(tool: &Entry) -> bool {
     let parameters = properties(&tool.input_schema);
     let pages =
