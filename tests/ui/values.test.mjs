@@ -190,6 +190,9 @@ test("lines of a path end after a separator", () => {
 	const [first, last] = shown("path", "/srv/app/Content/Main.uasset").children;
 	assert.deepEqual(first.children.map((one) => one.tag ?? one), ["/", "wbr", "srv/", "wbr", "app/", "wbr", "Content", "wbr"]);
 	assert.equal(last.textContent, "/Main.uasset");
+	const breaks = (text) => shown("remark", text).all("wbr").length;
+	assert.equal(breaks("it is at webapp/test/integration/opaTests.qunit.ts now"), 4);
+	assert.equal(breaks("it is at /srv/orders/webapp/manifest.json now"), 0, "it fits into a line");
 });
 
 test("code between backticks is shown as code in sentences only", () => {

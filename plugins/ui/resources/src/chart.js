@@ -10,6 +10,9 @@ const TOP = 10;
 const MOST = 300;
 const SERIES = 5;
 
+/** The least and the largest number. */
+export const ends = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
+
 /** The marks of an axis: round numbers in about four steps, from at or below `low` to at or above `high`. */
 export function ticks(low, high) {
 	const raw = (high - low || Math.abs(high) || 1) / 4;
@@ -162,7 +165,7 @@ function picture(records, across, series, on, kind) {
 	const shown = series.filter((column) => on.has(column));
 	const value = (record, { key }) => Number(record[key] ?? NaN);
 	const all = shown.flatMap((column) => records.map((record) => value(record, column))).filter(Number.isFinite);
-	const [least, most] = [Math.min(...all), Math.max(...all)];
+	const [least, most] = ends(all);
 	const zero = kind === "bar" || (least >= 0 && least < most / 2);
 	const marks = ticks(
 		zero ? Math.min(0, least) : least,
@@ -172,7 +175,7 @@ function picture(records, across, series, on, kind) {
 	const y = (number) => TOP + ((HEIGHT - BOTTOM - TOP) * (high - number)) / (high - low || 1);
 	const times = records.map((record) => timeOf(record[across.key]));
 	const timed = kind === "line" && times.every((time) => time !== undefined);
-	const [first, last] = [Math.min(...times), Math.max(...times)];
+	const [first, last] = ends(times);
 	const scaled = shown.every(({ read }) => read && !read.bare) && shown[0].read.text;
 	const tick = scaled || ((mark) => short(mark, Math.max(-low, high)));
 	// The chart is as wide as the page, so that its text has the size of other text.

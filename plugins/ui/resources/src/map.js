@@ -1,6 +1,6 @@
 // Shows points on a plain map: a grid of degrees without coastlines, since the page may not fetch anything.
 
-import { ticks } from "./chart.js";
+import { ends, ticks } from "./chart.js";
 import { h, showNumber } from "./dom.js";
 import { say } from "./say.js";
 import { axisOf } from "./values.js";
@@ -15,7 +15,6 @@ const degrees = (number, [plus, minus]) =>
 export function places(points) {
 	// Longitudes continue across the date line if that makes the map narrower.
 	const across = (turn) => points.map(({ lon }) => (turn && lon < 0 ? lon + 360 : lon));
-	const ends = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
 	const span = (numbers) => ends(numbers)[1] - ends(numbers)[0];
 	const lons = span(across(true)) < span(across(false)) ? across(true) : across(false);
 	const lats = points.map(({ lat }) => lat);

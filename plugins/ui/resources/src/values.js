@@ -174,9 +174,11 @@ function numeric(key, schema, numbers, records, isName) {
 /** A text whose lines may end after the separators of a path. */
 const breakable = (text) => text.split(/(?<=[/\\])(?!\/)/).flatMap((part) => [part, h("wbr")]);
 
-/** A text in words. In sentences, code between backticks is shown as code; commands and other texts keep their backticks. */
+/** A text in words. In sentences, code between backticks is shown as code; commands and other texts keep their backticks. Only paths that are longer than a narrow line are broken. */
 export const spoken = (text) =>
-	(/\p{Ll} \p{Ll}+ \p{Ll}|\p{Lo}{2}/u.test(text) ? text.split(/\B`([^`\n]+)`\B/) : [text]).flatMap((part, at) => (at % 2 ? h("code", {}, part) : breakable(part)));
+	(/\p{Ll} \p{Ll}+ \p{Ll}|\p{Lo}{2}/u.test(text) ? text.split(/\B`([^`\n]+)`\B/) : [text]).flatMap((part, at) =>
+		at % 2 ? h("code", {}, part) : part.split(/(\S{38,})/).flatMap((word, is) => (is % 2 ? breakable(word) : word))
+	);
 
 /** A text that is shortened in the middle if there is no room. When it is copied or read aloud, it is complete. */
 const clipped = (text, end, kind) =>
