@@ -259,12 +259,21 @@ fn comments_of_wit_files_become_descriptions() {
     let before = fs::read(&component).expect("a component");
     fs::write(wit.join("plain.wit"), "package a:b;\nworld w { export f: func(); }\n")
         .expect("a file");
-    for (wit, expected) in
-        [("wit", "no function of the WIT files has a comment"), ("no", "cannot read the WIT files")]
-    {
+    for (wit, expected) in [
+        ("wit", "no function and no field of a record in the WIT files has a comment"),
+        ("no", "cannot read the WIT files"),
+    ] {
         let ran = home.run(&["plugin", "describe", &component, "--wit", &home.file(wit)]);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(expected), "{expected}: {ran:?}");
     }
     assert!(fs::read(&component).expect("a component") == before);
+    // Comments of fields are enough. The command says that functions have none.
+    let fields = "package a:b;\ninterface i {\nrecord r {\n/// The name.\nname: string,\n}\nf: func(r: r);\n}\n\
+                  world w { export i; }\n";
+    fs::write(wit.join("plain.wit"), fields).expect("a file");
+    let ran = home.run(&["plugin", "describe", &component, "--wit", &home.file("wit")]);
+    assert!(ran.code == Some(0), "{ran:?}");
+    let expected = "1 field described, and no function\n  hint: write `/// …` above each function";
+    assert!(ran.stdout.contains(expected), "{ran:?}");
 }

@@ -164,7 +164,7 @@ fn remarks_of_an_installation_are_those_that_hold_with_its_grants() {
     let home = home();
     let file = file("stranger");
     let add = ["plugin", "add", &file];
-    let command = "run a command such as `portcullis plugin grant guest_stranger files=read`";
+    let command = "run a command such as `portcullis plugin grant guest_stranger files=read:roots`";
     let unknown = "not known: it has no manifest";
     let without = home.run(&add);
     check(

@@ -4,8 +4,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-use wit_parser::{PackageMetadata, Resolve};
+use wit_parser::{Docs, PackageId, PackageMetadata, Resolve, TypeDefKind, WorldItem};
 
 use crate::docs::SECTION;
 
@@ -27,9 +26,9 @@ pub enum DescribeError {
     /// The WIT files cannot be read. The text comes from the parser.
     #[error("cannot read the WIT files: {0}")]
     Wit(String),
-    /// No function of the WIT files has a comment.
+    /// Nothing in the WIT files has a comment that a tool shows.
     #[error(
-        "no function of the WIT files has a comment\n  hint: write `/// …` above each function"
+        "no function and no field of a record in the WIT files has a comment\n  hint: write `/// …` above each function"
     )]
     NoComments,
 }
@@ -38,8 +37,17 @@ pub enum DescribeError {
 pub struct Described {
     /// The bytes of the component.
     pub bytes: Vec<u8>,
-    /// The number of functions that have a comment.
+    /// What has a comment.
+    pub commented: Commented,
+}
+
+/// What has a comment in WIT files, of what tools show comments of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Commented {
+    /// The number of functions.
     pub functions: usize,
+    /// The number of fields of records.
+    pub fields: usize,
 }
 
 /// Returns the component with the comments of the WIT package at `wit`: a folder, a file of WIT, or a package in the
@@ -47,12 +55,12 @@ pub struct Described {
 ///
 /// # Errors
 ///
-/// The bytes are not a component or are damaged, the WIT files cannot be read, or none of their functions has a
-/// comment.
+/// The bytes are not a component or are damaged, the WIT files cannot be read, or none of their functions and fields
+/// of records has a comment.
 pub fn describe(component: &[u8], wit: &Path) -> Result<Described, DescribeError> {
     let mut bytes = without_comments(component)?;
-    let (comments, functions) = comments(wit)?;
-    if functions == 0 {
+    let (comments, commented) = comments(wit)?;
+    if commented == Commented::default() {
         return Err(DescribeError::NoComments);
     }
     let name = SECTION.as_bytes();
@@ -61,30 +69,42 @@ pub fn describe(component: &[u8], wit: &Path) -> Result<Described, DescribeError
     bytes.push(u8::try_from(name.len()).expect("the name is short"));
     bytes.extend(name);
     bytes.extend(comments);
-    Ok(Described { bytes, functions })
+    Ok(Described { bytes, commented })
 }
 
-/// The contents of the section (a version byte, then JSON), and the number of functions with a comment.
-fn comments(wit: &Path) -> Result<(Vec<u8>, usize), DescribeError> {
+/// The contents of the section (a version byte, then JSON), and what has a comment.
+fn comments(wit: &Path) -> Result<(Vec<u8>, Commented), DescribeError> {
     let mut resolve = Resolve { all_features: true, ..Resolve::default() };
     let parsed = resolve.push_path(wit);
     let (package, _) = parsed.map_err(|error| DescribeError::Wit(format!("{error:#}")))?;
     let comments = PackageMetadata::extract(&resolve, package);
     let bytes = comments.encode().map_err(|error| DescribeError::Wit(format!("{error:#}")))?;
-    let values = serde_json::to_value(&comments);
-    Ok((bytes, count(&values.map_err(|error| DescribeError::Wit(error.to_string()))?)))
+    Ok((bytes, count(&resolve, package)))
 }
 
-/// The number of functions with a comment.
-fn count(package: &Value) -> usize {
-    let of = |items: &Value, functions: &str| {
-        let items = items.as_object().into_iter().flat_map(|items| items.values());
-        items
-            .filter_map(|item| item[functions].as_object())
-            .map(serde_json::Map::len)
-            .sum::<usize>()
-    };
-    of(&package["interfaces"], "funcs") + of(&package["worlds"], "func_exports")
+/// Counts what has a comment: functions of the package's interfaces, functions that its worlds export, and fields of
+/// the records in its interfaces.
+fn count(resolve: &Resolve, package: PackageId) -> Commented {
+    let has_text =
+        |docs: &&Docs| docs.contents.as_ref().is_some_and(|text| !text.trim().is_empty());
+    let package = &resolve.packages[package];
+    let interfaces = package.interfaces.values().map(|interface| &resolve.interfaces[*interface]);
+    let interfaces: Vec<_> = interfaces.collect();
+    let inner = interfaces.iter().flat_map(|interface| interface.functions.values());
+    let exports = package.worlds.values().flat_map(|world| resolve.worlds[*world].exports.values());
+    let outer = exports.filter_map(|item| match item {
+        WorldItem::Function(function) => Some(function),
+        WorldItem::Interface { .. } | WorldItem::Type { .. } => None,
+    });
+    let types = interfaces.iter().flat_map(|interface| interface.types.values());
+    let records = types.filter_map(|ty| {
+        let TypeDefKind::Record(record) = &resolve.types[*ty].kind else { return None };
+        Some(&record.fields)
+    });
+    Commented {
+        functions: inner.chain(outer).map(|function| &function.docs).filter(has_text).count(),
+        fields: records.flatten().map(|field| &field.docs).filter(has_text).count(),
+    }
 }
 
 /// The component without the sections that have the name [`SECTION`].
@@ -135,15 +155,19 @@ mod tests {
     use super::*;
     use crate::Docs;
 
-    /// A WIT package with one function, and this comment.
-    fn wit(comment: &str) -> tempfile::NamedTempFile {
+    /// A file with this text.
+    fn file(text: &str) -> tempfile::NamedTempFile {
         use std::io::Write as _;
         let mut file = tempfile::Builder::new().suffix(".wit").tempfile().unwrap();
-        let text = format!(
-            "package a:b;\ninterface time {{\n{comment}\nnow: func() -> u64;\n}}\nworld w {{ export time; }}\n"
-        );
         file.write_all(text.as_bytes()).unwrap();
         file
+    }
+
+    /// A WIT package with one function, and this comment.
+    fn wit(comment: &str) -> tempfile::NamedTempFile {
+        file(&format!(
+            "package a:b;\ninterface time {{\n{comment}\nnow: func() -> u64;\n}}\nworld w {{ export time; }}\n"
+        ))
     }
 
     #[test]
@@ -152,7 +176,7 @@ mod tests {
         let component = [COMPONENT, &other].concat();
         let long = "very ".repeat(100);
         let first = describe(&component, wit(&format!("/// The {long}time.")).path()).unwrap();
-        assert_eq!(first.functions, 1);
+        assert_eq!(first.commented, Commented { functions: 1, fields: 0 });
         let second = describe(&first.bytes, wit("/// Another time.").path()).unwrap();
         assert!(second.bytes.starts_with(&component) && second.bytes.len() < first.bytes.len());
         for (bytes, expected) in
@@ -161,6 +185,20 @@ mod tests {
             let docs = Docs::of_component(&bytes);
             assert_eq!(docs.of(Some("a:b/time"), "now"), Some(expected));
         }
+    }
+
+    #[test]
+    fn comments_of_fields_only_are_written_too() {
+        let text = "package a:b;\ninterface time {\nrecord zone {\n/// Such as Europe/Rome.\nname: string,\nplain: u8,\n}\n\
+                    now: func(zone: zone) -> u64;\n}\nworld w { export time; export f: func(); }\n";
+        let described = describe(COMPONENT, file(text).path()).unwrap();
+        assert_eq!(described.commented, Commented { functions: 0, fields: 1 });
+        let docs = Docs::of_component(&described.bytes);
+        let zone = docs.of_type("a:b/time", "zone").unwrap();
+        assert_eq!(zone["items"]["name"], "Such as Europe/Rome.");
+        let both = text.replace("export f", "\n/// Does it.\nexport f");
+        let described = describe(COMPONENT, file(&both).path()).unwrap();
+        assert_eq!(described.commented, Commented { functions: 1, fields: 1 });
     }
 
     #[test]

@@ -14,7 +14,7 @@ use wasmtime::component::{Component, Instance, Val};
 use wasmtime::{AsContextMut, Engine, Result, bail};
 
 pub use collector::{NoValue, TooMuchData};
-pub use describe::{DescribeError, Described, describe};
+pub use describe::{Commented, DescribeError, Described, describe};
 pub use docs::Docs;
 pub use schema::SchemaError;
 pub use value::ValueError;

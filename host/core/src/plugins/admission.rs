@@ -61,12 +61,13 @@ pub(super) fn judge(
     policy.wants = policy.grants.clone();
     policy.dispensable = Capability::ALL.to_vec();
     let refusing = missing.iter().filter_map(|missing| match missing {
-        Missing::Grant(capability) => Some(format!(
-            "`{name}` imports `{capability}`, which it is not granted: calls that need it fail; to grant it, run a \
-             command such as `portcullis plugin grant {name} {capability}={}`, or add to portcullis.toml:\n{}",
-            capability.short_forms().forms[0].0,
-            capability.remedy(name)
-        )),
+        Missing::Grant(capability) => {
+            let (form, lines) = foreign_remedy(name, *capability);
+            Some(format!(
+                "`{name}` imports `{capability}`, which it is not granted: calls that need it fail; to grant it, run a \
+                 command such as `portcullis plugin grant {name} {capability}={form}`, or add to portcullis.toml:\n{lines}"
+            ))
+        }
         Missing::Unknown(_) | Missing::Version(_) => None,
     });
     let mut remarks: Vec<_> = refusing.collect();
@@ -76,6 +77,17 @@ pub(super) fn judge(
         ));
     }
     Ok((policy, manifest, remarks))
+}
+
+/// A short form of a grant, and lines of the configuration, which grant a capability to a foreign component.
+fn foreign_remedy(name: &str, capability: Capability) -> (String, String) {
+    let form = capability.short_forms().forms[0].0;
+    let lines = capability.remedy(name);
+    if capability == Capability::Files {
+        // No argument of a foreign component is known to be a path, so the grant has to name directories.
+        return (format!("{form}:roots"), format!("{lines}\nscope = \"roots\""));
+    }
+    (form.to_owned(), lines)
 }
 
 fn lacking_text(

@@ -15,7 +15,10 @@ use super::{PluginTool, RejectedComponent, hints};
 use crate::bindings::Want;
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders};
-use crate::sandbox::{ALWAYS_LINKED, ComponentInfo, Feature, Import, Origin, Sandbox};
+use crate::gate::Policy;
+use crate::sandbox::{
+    ALWAYS_LINKED, ComponentInfo, Feature, Import, Missing, Origin, Sandbox, missing,
+};
 
 /// The result of an inspection: the component's imports, manifest and tools.
 pub struct Inspection {
@@ -101,6 +104,28 @@ pub fn is_of(import: &Import, capability: Capability) -> bool {
 
 fn writes(import: &Import) -> bool {
     import.functions.iter().any(|function| WRITING_FUNCTIONS.contains(&function.as_str()))
+}
+
+/// What this host makes of an import that not every component may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportUse {
+    /// It can be used with a grant of this capability.
+    Granted(Capability),
+    /// It is there, and each use of it is denied: sockets of a foreign component.
+    Denied,
+    /// This host does not offer it.
+    Unknown,
+}
+
+/// What this host makes of one of [`granted_imports`], in a component with these features.
+pub fn import_use(import: &Import, features: &[Feature]) -> ImportUse {
+    let is_foreign = !features.contains(&Feature::Manifest);
+    let ungranted = Policy { is_foreign, ..Policy::default() };
+    match missing(std::slice::from_ref(import), &ungranted).pop() {
+        Some(Missing::Grant(capability)) => ImportUse::Granted(capability),
+        Some(Missing::Unknown(_) | Missing::Version(_)) => ImportUse::Unknown,
+        None => ImportUse::Denied,
+    }
 }
 
 /// The imports that need a grant. Every component may use all others.

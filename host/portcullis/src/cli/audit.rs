@@ -149,7 +149,7 @@ fn remarks<'a>(loaded: &'a LoadedPlugin, catalog: &'a Catalog) -> Vec<&'a str> {
 fn could_do(info: &ComponentInfo) -> String {
     let wants = info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default();
     let mut text = inspect::wants_of(&info.features, wants);
-    text += &inspect::imports_text(&info.imports);
+    text += &inspect::imports_text(&info.imports, &info.features);
     text + &inspect::cannot_text(&cannot(&info.imports, &info.features, wants)) + "\n"
 }
 
@@ -178,7 +178,7 @@ fn as_text(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> String 
     }
     let LoadedPlugin { imports, features, manifest, .. } = loaded;
     text += &inspect::wants_of(features, &manifest.wants);
-    text += &inspect::imports_text(imports);
+    text += &inspect::imports_text(imports, features);
     text += &inspect::cannot_text(&cannot(imports, features, &manifest.wants));
     let limits = plugin.terms.limits.lines();
     let limits: Vec<_> = limits.iter().map(|(name, value, ..)| format!("{name} {value}")).collect();

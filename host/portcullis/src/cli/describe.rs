@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use portcullis_foreign_components::describe;
+use portcullis_foreign_components::{Commented, describe};
 
 use super::{CommandEnd, Common, print};
 
@@ -12,7 +12,7 @@ use super::{CommandEnd, Common, print};
 const ABOUT: &str = "\
 For components made from JavaScript, Python or Go. Each function of such a component is a tool. The programs that make \
 the components leave out the comments of the WIT files, so this command writes them into the component: the comment \
-`///` above a function becomes the description of its tool.";
+`///` above a function becomes the description of its tool, and the one above a field of a record that of an argument.";
 
 /// Arguments of `plugin describe`.
 #[derive(clap::Args)]
@@ -32,17 +32,33 @@ impl Args {
     pub(super) fn run(self, common: &Common) -> anyhow::Result<CommandEnd> {
         super::log::begin(common.verbose, common.log_json, None);
         let Self { component, wit } = self;
-        let functions = write(&component, &wit)
+        let commented = write(&component, &wit)
             .with_context(|| format!("describing {}", component.display()))?;
-        let plural = if functions == 1 { "" } else { "s" };
         let path = portcullis_sanitize::visible_line(&component.display().to_string(), 500);
-        print(&format!("{path}: {functions} function{plural} described\n"))
+        print(&format!("{path}: {}\n", described(commented)))
     }
 }
 
-/// Writes the comments of the WIT files into the component. Returns the number of functions with a comment.
+/// What was described, with a hint if no tool has a description of its own.
+fn described(Commented { functions, fields }: Commented) -> String {
+    let number = |number: usize, one: &str| match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    };
+    let (functions_text, fields_text) = (number(functions, "function"), number(fields, "field"));
+    match (functions, fields) {
+        (0, _) => format!(
+            "{fields_text} described, and no function\n  hint: write `/// …` above each function: it becomes the \
+             description of its tool"
+        ),
+        (_, 0) => format!("{functions_text} described"),
+        _ => format!("{functions_text} and {fields_text} described"),
+    }
+}
+
+/// Writes the comments of the WIT files into the component. Returns what has a comment.
 #[expect(clippy::disallowed_methods, reason = "the file that the author names")]
-fn write(component: &Path, wit: &Path) -> anyhow::Result<usize> {
+fn write(component: &Path, wit: &Path) -> anyhow::Result<Commented> {
     let bytes = std::fs::read(component).context("reading it (build the plugin first)")?;
     let described = describe(&bytes, wit)?;
     // The file is replaced as a whole.
@@ -53,5 +69,5 @@ fn write(component: &Path, wit: &Path) -> anyhow::Result<usize> {
     let permissions = std::fs::metadata(component).context("reading it")?.permissions();
     std::fs::set_permissions(new.path(), permissions).context("writing a file beside it")?;
     new.persist(component).context("replacing it")?;
-    Ok(described.functions)
+    Ok(described.commented)
 }

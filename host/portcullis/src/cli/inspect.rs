@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 
 use portcullis_core::bindings::{ToolHints, Want};
-use portcullis_core::capabilities::Capability;
 use portcullis_core::plugins::PluginTool;
-use portcullis_core::plugins::inspect::{Inspection, UnusableCapability, granted_imports, is_of};
+use portcullis_core::plugins::inspect::{
+    ImportUse, Inspection, UnusableCapability, granted_imports, import_use,
+};
 use portcullis_core::sandbox::{Feature, Import, Origin};
 use portcullis_sanitize::visible_line;
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ pub fn as_text(inspection: &Inspection) -> String {
         None => text += "  defect   none: it can be a plugin of this host\n",
     }
     text += &wants_of(&info.features, inspection.wants());
-    text += &imports_text(&info.imports);
+    text += &imports_text(&info.imports, &info.features);
     text += &cannot_text(&inspection.cannot());
     text += &tools_text(tools);
     for remark in remarks {
@@ -114,15 +115,16 @@ pub fn wants_text(wants: &[Want]) -> String {
     text
 }
 
-/// The imports that need a grant, or that this host does not offer, with their functions.
-pub fn imports_text(imports: &[Import]) -> String {
+/// The imports that need a grant, or that this host denies or does not offer, with their functions. `features`: those of
+/// the same component.
+pub fn imports_text(imports: &[Import], features: &[Feature]) -> String {
     let mut text = String::new();
     for import in granted_imports(imports) {
-        let capability = Capability::ALL.into_iter().find(|one| is_of(import, *one));
-        let needs = capability.map_or_else(
-            || red("this host does not offer it"),
-            |one| faint(&format!("needs `{one}`")),
-        );
+        let needs = match import_use(import, features) {
+            ImportUse::Granted(capability) => faint(&format!("needs `{capability}`")),
+            ImportUse::Denied => faint("each use is denied, and no grant changes that"),
+            ImportUse::Unknown => red("this host does not offer it"),
+        };
         let _ = writeln!(text, "  imports  {}: {needs}", visible_line(&import.interface, 200));
         let functions = visible_line(&import.functions.join(" "), 2000);
         let _ = writeln!(text, "           {}", faint(&functions));

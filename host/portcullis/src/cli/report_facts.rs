@@ -10,7 +10,9 @@ use portcullis_core::bindings::Want;
 use portcullis_core::capabilities::Capability;
 use portcullis_core::gate::Policy;
 use portcullis_core::lock::{self, ApprovalKey, LockFile};
-use portcullis_core::plugins::inspect::{Inspection, cannot, granted_imports, is_of};
+use portcullis_core::plugins::inspect::{
+    ImportUse, Inspection, cannot, granted_imports, import_use, is_of,
+};
 use portcullis_core::plugins::{
     LoadedPlugin, PluginTool, RejectedComponent, UnusedReason, Uses, compare, unused_grants,
 };
@@ -221,7 +223,7 @@ impl RecordedFacts {
             is_about_something(&facts).then_some(facts)
         });
         let is_not_offered =
-            |import: &&Import| !Capability::ALL.iter().any(|one| is_of(import, *one));
+            |import: &&Import| import_use(import, &info.features) == ImportUse::Unknown;
         let refused = granted_imports(&info.imports).filter(is_not_offered).map(|import| {
             format!("it imports {}, which this host does not offer", import.interface)
         });
