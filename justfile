@@ -70,7 +70,7 @@ cluster calls="2000" *seed: sessions
     plugins="$target/plugins/wasm32-wasip2/plugin"
     PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/run.mjs {{calls}} {{seed}}
 
-# Make projects with `portcullis new`, run the commands of their READMEs, and call their tools with third-party clients (LANGUAGE…; needs npm, and Python with venv)
+# Make projects with `portcullis new`, run the commands of their READMEs, and call their tools with third-party clients (LANGUAGE…; needs npm, Python with venv, and crates.io)
 new *languages: _build
     cd tests/clients && python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements.txt
     cd tests/clients && npm ci
@@ -173,7 +173,7 @@ release-windows *options:
     target=x86_64-pc-windows-gnu
     place="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
     export WINEDEBUG=-all WINEPREFIX="$place/wine"
-    loader="${WINELOADER:-$(command -v /usr/lib/wine/wine64 wine64 wine | head -n 1)}"
+    loader="${WINELOADER:-$(command -v /usr/lib/wine/wine64 wine64 wine | head -n 1 || true)}"
     tests/platforms/wine-folder.sh "$loader" "$WINEPREFIX"
     cargo build --release --package portcullis --target "$target"
     python3 resources/packaging/package.py --binary "$place/$target/release/portcullis.exe" --target "$target" --runner "$loader" --out target/release-windows {{options}}

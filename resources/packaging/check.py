@@ -87,9 +87,10 @@ def check_linux(files: list[pathlib.Path], folder: pathlib.Path) -> None:
 def check_npm(files: list[pathlib.Path], folder: pathlib.Path) -> None:
     """Installs the npm packages, and starts the main package, which chooses the package of the platform."""
     platform = platform_of(the(files, "the archive", ".tar.gz"))
-    node = install_npm(files, folder, platform)
+    runner = runner_of(platform.target)
+    node = install_npm(files, folder, platform, is_foreign=bool(runner))
     variables = {}
-    if runner := runner_of(platform.target):
+    if runner:
         system, processor = platform.npm
         variables = {"PLATFORM": system, "ARCH": processor, "RUNNER": runner[0], "NODE_OPTIONS": f"--require={STAND_IN}"}
     use_server("the npm packages", [node / "node_modules/.bin/portcullis"], folder, **variables)

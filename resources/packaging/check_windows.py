@@ -89,7 +89,7 @@ def check(files: list[pathlib.Path], folder: pathlib.Path) -> None:
         use_server("the wheel", [*wine(), wheel / "portcullis.exe"], folder, seen(folder), **variables(folder))
         bundle = unzip(the(files, "the MCP bundle", ".mcpb"), folder / "bundle") / "server/portcullis.exe"
         use_server("the MCP bundle", [*wine(), bundle], folder, seen(folder), **variables(folder))
-        node = install_npm(files, folder, platform_of(the(files, "the archive", ".zip")))
+        node = install_npm(files, folder, platform_of(the(files, "the archive", ".zip")), is_foreign=True)
         check_npm(node, folder)
     finally:
         # Both: `-k` ends the programs that run, and `-w` waits until the folder is not written to any more.

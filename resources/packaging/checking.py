@@ -69,8 +69,9 @@ def pip_of(folder: pathlib.Path) -> list:
     return [python / "bin/pip", "install", "--quiet", "--disable-pip-version-check"]
 
 
-def install_npm(files: list[pathlib.Path], folder: pathlib.Path, platform) -> pathlib.Path:
-    """Installs the npm packages of a platform, as on that platform. Returns the folder in which they are."""
+def install_npm(files: list[pathlib.Path], folder: pathlib.Path, platform, is_foreign: bool) -> pathlib.Path:
+    """Installs the npm packages of a platform, as on that platform. `is_foreign`: it is not that of this machine. Returns
+    the folder in which they are."""
     node = folder / "node"
     node.mkdir()
     (node / "package.json").write_text('{"private": true}')
@@ -78,6 +79,9 @@ def install_npm(files: list[pathlib.Path], folder: pathlib.Path, platform) -> pa
     system, processor = platform.npm
     # Offline, since the packages of other platforms are optional and not available.
     options = ["--offline", "--no-audit", "--no-fund", f"--os={system}", f"--cpu={processor}"]
+    if is_foreign:
+        # npm compares packages that are named with this machine, whatever the options say.
+        options.append("--force")
     run("the npm packages", "npm", "install", *options, *packages, cwd=node)
     return node
 
