@@ -354,9 +354,9 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 		await app.getByRole("button", { name: "Data: Choose a file" }).waitFor();
 		const give = (name, buffer) => app.locator("input[type=file]").setInputFiles({ name, mimeType: "image/png", buffer });
 		await give("large.png", Buffer.alloc(3_000_001));
-		await app.getByText("“large.png” is larger than 3000 kB.").waitFor();
+		await app.getByText("“large.png” is larger than 3.0 MB.").waitFor();
 		await give("small.png", Buffer.from("abc"));
-		await app.getByText("small.png, 1 kB").waitFor();
+		await app.getByText("small.png, 3 bytes").waitFor();
 		await accessible(view);
 		await app.getByRole("button", { name: "Run", exact: true }).click();
 		assert.deepEqual((await view.calls(1))[0].arguments, { data: "YWJj" });

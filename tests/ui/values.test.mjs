@@ -188,10 +188,11 @@ test("values that stand together are shown as paths if half of them are", () => 
 
 test("lines of a path end after a separator", () => {
 	const [first, last] = shown("path", "/srv/app/Content/Main.uasset").children;
-	assert.deepEqual(first.children.map((one) => one.tag ?? one), ["/", "wbr", "srv/", "wbr", "app/", "wbr", "Content", "wbr"]);
+	assert.deepEqual(first.children.map((one) => one.tag ?? one), ["/srv/", "wbr", "app/", "wbr", "Content", "wbr"]);
 	assert.equal(last.textContent, "/Main.uasset");
 	const breaks = (text) => shown("remark", text).all("wbr").length;
 	assert.equal(breaks("it is at webapp/test/integration/opaTests.qunit.ts now"), 4);
+	assert.equal(breaks("it is at https://example.com/a-long-name-of-a-page.html now"), 2, "none within the scheme");
 	assert.equal(breaks("it is at /srv/orders/webapp/manifest.json now"), 0, "it fits into a line");
 });
 

@@ -172,7 +172,7 @@ function numeric(key, schema, numbers, records, isName) {
 }
 
 /** A text whose lines may end after the separators of a path. */
-const breakable = (text) => text.split(/(?<=[/\\])(?!\/)/).flatMap((part) => [part, h("wbr")]);
+const breakable = (text) => text.split(/(?<=[^:/][/\\])/).flatMap((part) => [part, h("wbr")]);
 
 /** A text in words. In sentences, code between backticks is shown as code; commands and other texts keep their backticks. Only paths that are longer than a narrow line are broken. */
 export const spoken = (text) =>
