@@ -172,7 +172,7 @@ impl Inbox {
 }
 
 /// Runs a command that waits in the server, on a connection of its own.
-async fn wait(
+pub(crate) async fn wait(
     connection: &Arc<Connection>,
     waiting: Arc<Mutex<Option<MultiplexedConnection>>>,
     command: redis::Cmd,
@@ -192,15 +192,15 @@ async fn wait(
     connection.run(work).await
 }
 
-/// An entry of an inbox.
-struct Entry {
-    id: String,
-    kind: Vec<u8>,
-    value: Vec<u8>,
+/// An entry of a stream.
+pub(crate) struct Entry {
+    pub(crate) id: String,
+    pub(crate) kind: Vec<u8>,
+    pub(crate) value: Vec<u8>,
 }
 
-/// The entries of an inbox, from the answer to `XREAD`.
-fn entries_of(answer: redis::Value) -> Option<Vec<Entry>> {
+/// The entries of a stream, from the answer to `XREAD`.
+pub(crate) fn entries_of(answer: redis::Value) -> Option<Vec<Entry>> {
     type Listed = (String, Vec<Vec<u8>>);
     let streams: Option<Vec<(String, Vec<Listed>)>> = redis::from_redis_value(answer).ok()?;
     let entries = streams.unwrap_or_default().into_iter().flat_map(|(_, entries)| entries);

@@ -3,9 +3,10 @@
 //! All values are sealed with a key of the hosts ([`Key`]), so the server can neither read nor forge them. The server
 //! can still delete values, and put back older ones. Names are readable: they are names of plugins and digests.
 //!
-//! Seven kinds of state are kept: [`ClusterRecords`] with versions and a limit of their size, [`ClusterCache`]s, values
+//! Eight kinds of state are kept: [`ClusterRecords`] with versions and a limit of their size, [`ClusterCache`]s, values
 //! that expire ([`ClusterState::put`]), rates ([`ClusterState::take_rate`]), the states of work ([`ClusterState::report`]), sessions
-//! of clients with their events ([`ClusterState::begin_session`]), and messages to hosts ([`Inbox`]).
+//! of clients with their events ([`ClusterState::begin_session`]), messages to hosts ([`Inbox`]), and news for all hosts
+//! ([`NewsReader`]).
 //!
 //! Nothing is connected before the first operation. An operation fails after four seconds if the server is away
 //! ([`StateError::Away`]).
@@ -15,6 +16,7 @@ mod caches;
 mod connection;
 mod error;
 mod inbox;
+mod news;
 mod rates;
 mod records;
 mod remarks;
@@ -32,6 +34,7 @@ pub use caches::{CachedValue, ClusterCache};
 pub use connection::Credentials;
 pub use error::{InvalidAddress, StateError};
 pub use inbox::{HostId, Inbox, Received};
+pub use news::NewsReader;
 pub use records::{ClusterRecord, ClusterRecords, PreparedRecord, RecordError};
 pub use seal::Key;
 pub use session_events::{EventLog, EventReader, Found, NewEvent};

@@ -3,6 +3,7 @@
 
 mod caller;
 mod client;
+mod cluster_news;
 mod cluster_tasks;
 mod consent;
 mod convert;
@@ -46,6 +47,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
+pub use cluster_news::exchange_news;
 pub use convert::{Unrepresentable, block};
 pub use shared::Shared;
 pub use state_keys::{StateKeyError, StateKeys, keys_in_file};

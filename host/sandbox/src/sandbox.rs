@@ -7,6 +7,7 @@ mod foreign;
 mod guest_failure;
 mod limited_store;
 mod linked_component;
+mod outbox;
 mod prepared;
 mod shared_state;
 mod sockets;
@@ -35,6 +36,7 @@ use guest_failure::{WALL_LIMIT, error_text};
 pub use linked_component::Feature;
 use linked_component::LinkedComponent;
 use prepared::{InstanceMaker, NextInstance, PreparedInstance};
+pub use outbox::Outbox;
 pub use shared_state::{Broadcast, DeferredJob, SharedState};
 pub use state::{
     ALWAYS_LINKED, CallContext, CallNotification, InstanceState, PluginResources, RequestHandle,
@@ -365,7 +367,7 @@ impl Plugin {
                 .expect("the semaphore is never closed");
             (own_slot, shared_slot)
         };
-        let Ok((_own_slot, shared_slot)) = tokio::time::timeout(wall, wait).await else {
+        let Ok((own_slot, shared_slot)) = tokio::time::timeout(wall, wait).await else {
             return Err(GuestFailure::TimedOut(WALL_LIMIT));
         };
         let limits = self.terms.limits.clone();
@@ -402,7 +404,13 @@ impl Plugin {
         let (answer, remains) = self.run_bounded(work, wall, &output).await?;
         self.log_output(&output);
         let is_told_to_stop = remains.0.store.data().is_told_to_stop();
+        let delivery = remains.0.store.data().delivery();
         self.clean_up(remains, next_maker);
+        drop(own_slot);
+        if let Some(delivery) = delivery {
+            // What a client knows to have changed, other hosts know, too, also if this one is killed.
+            delivery.await;
+        }
         if let Some(text) = error_text(&answer).filter(|_| is_told_to_stop) {
             return Err(GuestFailure::GaveUp(text));
         }

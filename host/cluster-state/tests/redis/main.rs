@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "the tests start the server, and make its folder")]
 
 mod caches;
+mod news;
 mod server;
 mod sessions;
 mod state;

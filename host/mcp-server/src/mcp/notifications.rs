@@ -2,6 +2,7 @@
 
 #![expect(deprecated, reason = "logging is in both eras until 2027")]
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
@@ -62,11 +63,18 @@ impl Server {
                     Broadcast::List(ListKind::Resources) => {
                         peer.notify_resource_list_changed().await
                     }
-                    Broadcast::Resource(uri) if session.subscriptions.lock().contains_key(&uri) => {
+                    Broadcast::Resource(uri) if session.watches(&uri) => {
                         let changed = ResourceUpdatedNotificationParam::new(uri);
                         peer.notify_resource_updated(changed).await
                     }
                     Broadcast::Resource(_) => Ok(()),
+                    Broadcast::AnyResource => {
+                        for uri in session.watched() {
+                            let changed = ResourceUpdatedNotificationParam::new(uri);
+                            log_failure(peer.notify_resource_updated(changed).await);
+                        }
+                        Ok(())
+                    }
                 });
             }
         });
@@ -134,11 +142,16 @@ impl Server {
                     sink.notify_resource_list_changed().await
                 }
                 Some(Broadcast::Resource(uri)) => sink.notify_resource_updated(uri).await,
+                Some(Broadcast::AnyResource) => {
+                    let accepted = subscription.accepted().resource_subscriptions.iter().flatten();
+                    for uri in accepted {
+                        log_unsent(sink.notify_resource_updated(uri.clone()).await);
+                    }
+                    continue;
+                }
                 None => break,
             };
-            if let Err(error) = sent {
-                tracing::trace!("a notification did not reach the client: {error}");
-            }
+            log_unsent(sent);
         }
         drop(watches);
     }
@@ -152,6 +165,13 @@ pub(super) fn accepted_subscriptions(asked: &SubscriptionFilter) -> Subscription
         uris.truncate(MAX_SUBSCRIPTIONS);
     }
     accepted
+}
+
+/// Logs why a client of 2026-07-28 does not get a notification: also that it did not subscribe to it.
+fn log_unsent<E: Display>(sent: Result<(), E>) {
+    if let Err(error) = sent {
+        tracing::trace!("a notification did not reach the client: {error}");
+    }
 }
 
 fn log_failure(sent: Result<(), ServiceError>) {

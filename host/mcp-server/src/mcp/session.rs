@@ -218,6 +218,17 @@ impl Session {
         if caller.modern { caller.log_level } else { self.log_level() }
     }
 
+    /// Whether this host tells the client when this resource changes.
+    pub fn watches(&self, uri: &str) -> bool {
+        matches!(self.subscriptions.lock().get(uri), Some(Some(_)))
+    }
+
+    /// The resources of which this host tells the client when they change.
+    pub fn watched(&self) -> Vec<String> {
+        let known = self.subscriptions.lock();
+        known.iter().filter(|(_, watch)| watch.is_some()).map(|(uri, _)| uri.clone()).collect()
+    }
+
     /// Sets the minimum level of log records that the client wants, at all hosts.
     ///
     /// # Errors

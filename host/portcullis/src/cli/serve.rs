@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use portcullis_core::config::HttpConfig;
 use portcullis_http_server::Settings;
-use portcullis_mcp_server::mcp::Shared;
+use portcullis_mcp_server::mcp::{Shared, exchange_news};
 use portcullis_mcp_server::transport;
 use tokio_util::sync::CancellationToken;
 
@@ -82,6 +82,8 @@ impl Args {
         let key_file = context.config.http.state_key_file.as_deref();
         let key_file = key_file.filter(|_| self.options.is_http());
         let shared = context.shared(host.clone(), selections, key_file)?;
+        let exchange = exchange_news(shared.clone());
+        tokio::spawn(host.shutdown.clone().run_until_cancelled_owned(exchange));
         // Before the server says that it serves: without a handler, SIGHUP would end this process.
         let hangup = Hangup::listen(on_hangup)?;
         let replaced = approvals.as_ref().map(Approvals::replaced);

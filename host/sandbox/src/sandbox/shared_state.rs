@@ -8,6 +8,7 @@ use parking_lot::{Mutex, RwLock};
 use portcullis_roots::Roots;
 use tokio::sync::{Notify, broadcast};
 
+use super::outbox::Outbox;
 use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::portcullis::plugin::request::ListKind;
 
@@ -29,6 +30,8 @@ pub enum Broadcast {
     Resource(String),
     /// A list has changed.
     List(ListKind),
+    /// Any resource may have changed, because what other hosts said about them was missed.
+    AnyResource,
 }
 
 /// A job that a plugin deferred.
@@ -49,6 +52,8 @@ type ResultKey = (Option<String>, String);
 
 /// State shared by all calls of one host.
 pub struct SharedState {
+    /// What plugins said, for the other hosts of a cluster.
+    pub outbox: Outbox,
     news: broadcast::Sender<Broadcast>,
     tools_generation: AtomicU64,
     have_views_changed: AtomicBool,
@@ -62,6 +67,7 @@ pub struct SharedState {
 impl Default for SharedState {
     fn default() -> Self {
         Self {
+            outbox: Outbox::default(),
             news: broadcast::channel(MAX_BROADCASTS).0,
             tools_generation: AtomicU64::new(0),
             have_views_changed: AtomicBool::new(false),
@@ -84,9 +90,17 @@ impl SharedState {
         let _nobody = self.news.send(news);
     }
 
-    /// Notifies all clients on behalf of a plugin. A change of the list of tools also marks the views of all
-    /// plugins as changed.
-    pub fn tell_for_plugin(&self, news: Broadcast) {
+    /// Notifies all clients, also those of other hosts, on behalf of a plugin. Returns the number of the news in
+    /// [`Self::outbox`], if there are other hosts.
+    pub(super) fn tell_for_plugin(&self, news: Broadcast) -> Option<u64> {
+        let number = self.outbox.add(&news);
+        self.tell_of_plugin(news);
+        number
+    }
+
+    /// Notifies the clients of this host of what a plugin said here or at another host. A change of the list of tools also
+    /// marks the views of all plugins as changed.
+    pub fn tell_of_plugin(&self, news: Broadcast) {
         if news == Broadcast::List(ListKind::Tools) {
             self.have_views_changed.store(true, Ordering::Release);
         }

@@ -112,6 +112,8 @@ pub struct InstanceState {
     /// Whether the guest was told to stop because its time is nearly over.
     is_told_to_stop: bool,
     notices_left: u32,
+    /// The number of the last news for other hosts.
+    told: Option<u64>,
     /// Maximum size of the answer in bytes.
     pub(super) answer_bytes: usize,
     /// The number of paths into kept answers of tools that may still be followed in this round.
@@ -169,6 +171,7 @@ impl InstanceState {
             wall,
             is_told_to_stop: false,
             notices_left: limits.notifications.get(),
+            told: None,
             answer_bytes: size(limits.answer_bytes),
             paths_left: crate::capabilities::catalog::MAX_PATHS,
         }
@@ -200,8 +203,15 @@ impl InstanceState {
             && let Some(left) = self.notices_left.checked_sub(1)
         {
             self.notices_left = left;
-            shared.tell_for_plugin(news);
+            self.told = shared.tell_for_plugin(news).or(self.told);
         }
+    }
+
+    /// Waits until the other hosts know what the guest said to clients. `None`: it said nothing, or there are no other
+    /// hosts.
+    pub(super) fn delivery(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let (shared, number) = (self.call.shared.clone()?, self.told?);
+        Some(async move { shared.outbox.delivery(number).await })
     }
 
     fn notify(&mut self, notice: impl FnOnce() -> CallNotification) {
