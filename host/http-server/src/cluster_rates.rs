@@ -58,14 +58,16 @@ impl fmt::Debug for ClusterRates {
 pub(crate) struct Leases {
     rates: ClusterRates,
     per_second: u32,
-    taken: Mutex<HashMap<Principal, Lease>>,
+    /// The lease of each caller. While a request asks for tokens, it holds the lock, and other requests of the caller wait
+    /// for what it gets: each of them would take as many, and most would be lost.
+    taken: Mutex<HashMap<Principal, Arc<tokio::sync::Mutex<Lease>>>>,
 }
 
 /// The tokens that this host took for one caller.
-#[derive(Clone, Copy)]
 struct Lease {
-    left: u32,
-    /// Until when the tokens may be used or, if none were left, until when the bucket is not asked again.
+    /// The number of tokens. `None`: nobody knows, and requests count at this host alone.
+    left: Option<u32>,
+    /// Until when the tokens may be used or, if there are none, until when the bucket is not asked again.
     until: Instant,
 }
 
@@ -81,45 +83,50 @@ impl Leases {
 
     /// Counts a request of a caller. Returns whether the request is within the limit.
     pub(crate) async fn take(&self, caller: &Principal) -> bool {
+        let lease = self.lease(caller);
+        let mut lease = lease.lock().await;
         let now = Instant::now();
-        if let Some(lease) = self.taken.lock().get_mut(caller).filter(|lease| now < lease.until) {
-            let is_within = lease.left > 0;
-            lease.left = lease.left.saturating_sub(1);
+        if now < lease.until {
+            let Some(left) = lease.left else { return true };
+            lease.left = Some(left.saturating_sub(1));
             // The last token was used: the next request asks for more.
-            if is_within && lease.left == 0 {
+            if left == 1 {
                 lease.until = now;
             }
-            return is_within;
+            return left > 0;
         }
         let name = HEXLOWER.encode(&Sha256::digest(caller.to_string().as_bytes()));
-        let batch = self.batch();
-        match (self.rates.0)(name, self.per_second, batch).await {
-            None => true,
-            Some(0) => {
-                // The time in which the bucket gets one token.
-                let pause = Duration::from_secs(1) / self.per_second;
-                self.keep(caller, Lease { left: 0, until: now + pause });
-                false
-            }
-            Some(taken) => {
-                if taken > 1 {
-                    self.keep(caller, Lease { left: taken - 1, until: now + LEASE_TIME });
-                }
-                true
-            }
-        }
+        let taken = (self.rates.0)(name, self.per_second, self.batch()).await;
+        let now = Instant::now();
+        // Of one token, nothing is left. If there was none, the bucket gets one in this time.
+        let kept = match taken {
+            Some(0) => Duration::from_secs(1) / self.per_second,
+            Some(1) => Duration::ZERO,
+            Some(_) | None => LEASE_TIME,
+        };
+        *lease = Lease { left: taken.map(|taken| taken.saturating_sub(1)), until: now + kept };
+        taken != Some(0)
     }
 
-    /// Keeps the tokens of a caller. Without a free place, they are lost.
-    fn keep(&self, caller: &Principal, lease: Lease) {
-        let now = Instant::now();
+    /// The lease of a caller.
+    fn lease(&self, caller: &Principal) -> Arc<tokio::sync::Mutex<Lease>> {
         let mut taken = self.taken.lock();
+        if let Some(lease) = taken.get(caller) {
+            return lease.clone();
+        }
+        let now = Instant::now();
+        let lease = Arc::new(tokio::sync::Mutex::new(Lease { left: None, until: now }));
         if taken.len() >= MAX_CALLERS {
-            taken.retain(|_, lease| now < lease.until);
+            taken.retain(|_, lease| match lease.try_lock() {
+                Ok(lease) => now < lease.until,
+                Err(_) => true,
+            });
         }
-        if taken.len() < MAX_CALLERS || taken.contains_key(caller) {
-            taken.insert(caller.clone(), lease);
+        // Without a free place, the tokens are lost.
+        if taken.len() < MAX_CALLERS {
+            taken.insert(caller.clone(), lease.clone());
         }
+        lease
     }
 }
 
@@ -174,6 +181,27 @@ mod tests {
         tokio::time::sleep(LEASE_TIME + Duration::from_millis(50)).await;
         assert_eq!(admitted(&leases, 20).await, 10, "nine of the first ten were not used in time");
         assert_eq!(state.lock().0, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_at_once_take_no_more_than_one_after_the_other() {
+        let state = Arc::new(Mutex::new((100, 0)));
+        let bucket = state.clone();
+        let rates = ClusterRates::new(move |_, _, wanted| {
+            let bucket = bucket.clone();
+            async move {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+                let mut bucket = bucket.lock();
+                let granted = wanted.min(bucket.0);
+                *bucket = (bucket.0 - granted, bucket.1 + 1);
+                Some(granted)
+            }
+        });
+        let leases = Leases::new(rates, NonZeroU32::new(500).unwrap());
+        let caller = caller("a");
+        let requests = (0..30).map(|_| leases.take(&caller));
+        assert!(futures_util::future::join_all(requests).await.into_iter().all(|one| one));
+        assert_eq!(*state.lock(), (70, 3), "ten tokens at a time");
     }
 
     #[tokio::test]

@@ -21,6 +21,7 @@ mod jwt;
 mod legacy;
 mod listener;
 mod oauth;
+mod openings;
 mod origins;
 mod principal;
 mod rate_limit;

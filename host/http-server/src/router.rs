@@ -23,6 +23,7 @@ use crate::client_address::{Client, PeerAddress};
 use crate::cluster_rates::Leases;
 use crate::connections::Connection;
 use crate::legacy::Legacy;
+use crate::openings::Claim;
 use crate::origins::Origins;
 use crate::principal::{Principal, ProfileName};
 use crate::rate_limit::RateLimits;
@@ -366,21 +367,21 @@ impl<S: ServerHandler> Router<S> {
         }
         let begins = posted.as_ref().is_some_and(Envelope::is_initialize);
         let opening = match (restored, begins) {
-            (Some(restored), _) => {
-                Some(self.permit(place()?, &principal, Some(restored), &mut parts))
+            (Some((restored, claim)), _) => {
+                Some((self.permit(place()?, &principal, Some(restored), &mut parts), Some(claim)))
             }
             (None, true) => {
                 let shared = self.sessions.opening().map_err(|error| not_admitted(&error))?;
-                Some(self.permit(place()?, &principal, shared, &mut parts))
+                Some((self.permit(place()?, &principal, shared, &mut parts), None))
             }
             (None, false) => None,
         };
         parts.extensions.extend(extension(principal));
         let copy = body.clone();
-        let served = self.streamable.handle(Request::from_parts(parts, Full::new(body)));
+        let request = Request::from_parts(parts, Full::new(body));
         let mut response = match opening {
-            Some(opening) => opening.during(served).await,
-            None => served.await,
+            Some((permit, claim)) => self.open(permit, claim, request).await?,
+            None => self.streamable.handle(request).await,
         };
         if ends_session && response.status() == StatusCode::ACCEPTED {
             // The session has ended now. The servers of the Python and TypeScript SDKs respond with status 200, too.
@@ -396,6 +397,25 @@ impl<S: ServerHandler> Router<S> {
             }
             Some(_) | None => Ok(body::unwrap(&self.raw, response).await),
         }
+    }
+
+    /// Serves a request that opens a session. If the client gives the request up, the session is opened nevertheless:
+    /// half open, it would fail the other requests of the session.
+    async fn open(
+        &self,
+        permit: SessionPermit,
+        claim: Option<Claim>,
+        request: Request<Full<Bytes>>,
+    ) -> Result<HttpResponse, HttpResponse> {
+        let streamable = self.streamable.clone();
+        let opened = tokio::spawn(async move {
+            let _claim = claim;
+            permit.during(streamable.handle(request)).await
+        });
+        opened.await.map_err(|error| {
+            tracing::error!("opening a session: {error}");
+            text_response(StatusCode::INTERNAL_SERVER_ERROR, "the session could not be opened")
+        })
     }
 
     /// The permission of a request to open a session. The handler finds what several hosts know of the session in the

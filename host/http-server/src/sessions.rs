@@ -23,6 +23,7 @@ use rmcp::transport::streamable_http_server::session::{
 };
 
 use crate::host_ids::HostIds;
+use crate::openings::{Claim, Openings};
 use crate::principal::Principal;
 use crate::replay::Streams;
 use crate::session_limit::SessionSlot;
@@ -75,6 +76,8 @@ pub(crate) struct Sessions {
     /// The sessions that several hosts serve. `None`: this host shares none.
     pub(crate) shared: Option<SharedSessions>,
     open: RwLock<HashMap<SessionId, Session>>,
+    /// The sessions of other hosts that are being opened here.
+    openings: Openings,
     /// Maximum size of the events that are kept, in bytes of JSON: of each open stream, and of all ended streams of a
     /// session together.
     replay_bytes: usize,
@@ -94,7 +97,8 @@ impl Sessions {
     pub(crate) fn new(idle: Duration, replay_bytes: usize, shared: Option<SharedSessions>) -> Self {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = Some(idle);
-        Self { local, shared, open: RwLock::default(), replay_bytes }
+        let (open, openings) = (RwLock::default(), Openings::default());
+        Self { local, shared, open, openings, replay_bytes }
     }
 
     /// Whether another caller opened this session.
@@ -152,7 +156,8 @@ impl Sessions {
         }
     }
 
-    /// Whether a request of this caller may use the session that it names. `Some`: it may open the session here.
+    /// Whether a request of this caller may use the session that it names. `Some`: it may open the session here, and
+    /// other requests of the session wait until the claim is dropped.
     ///
     /// # Errors
     ///
@@ -162,13 +167,42 @@ impl Sessions {
         id: &str,
         principal: Option<&Principal>,
         ends: bool,
+    ) -> Result<Option<(Opening, Claim)>, NotAdmitted> {
+        loop {
+            self.openings.settled(id).await;
+            match self.admit_now(id, principal, ends).await? {
+                // Otherwise, another request opens the session since.
+                None if ends || !self.openings.has(id) => return Ok(None),
+                None => {}
+                Some(opening) => {
+                    let claim = self.openings.claim(id).filter(|_| !self.is_open(id));
+                    if let Some(claim) = claim {
+                        return Ok(Some((opening, claim)));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn admit_now(
+        &self,
+        id: &str,
+        principal: Option<&Principal>,
+        ends: bool,
     ) -> Result<Option<Opening>, NotAdmitted> {
         let is_unusable = || self.is_foreign(id, principal) || (ends && !self.is_open(id));
         let Some(shared) = &self.shared else {
             return if is_unusable() { Err(NotAdmitted::NoSession) } else { Ok(None) };
         };
-        let share = self.share(id);
-        match shared.look(id, principal, share.as_deref()).await {
+        let (share, looked) = loop {
+            let share = self.share(id);
+            match shared.look(id, principal, share.as_deref()).await {
+                // It was closed here meanwhile, so its caller is not known any more.
+                Ok(Looked::Here) if !self.is_open(id) => {}
+                looked => break (share, looked),
+            }
+        };
+        match looked {
             Ok(Looked::NoSession) => {
                 if share.is_some() {
                     self.close(&id.into()).await;
