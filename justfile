@@ -62,13 +62,23 @@ sessions: _build
     PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/sessions.mjs
     PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/approvals.mjs
 
-# Like `sessions`, and test three hosts behind nginx while all programs are killed, paused and restarted (needs redis-server and nginx)
+# Like `sessions`, and test three hosts behind nginx while all programs are killed, paused and restarted (needs redis-server, nginx and openssl)
 cluster calls="2000" *seed: sessions
     #!/usr/bin/env bash
     set -euo pipefail
     target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
     plugins="$target/plugins/wasm32-wasip2/plugin"
     PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/run.mjs {{calls}} {{seed}}
+
+# Measure how the throughput of a cluster grows with its hosts (needs redis-server)
+throughput: _build
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
+    cargo build --quiet --release --bin portcullis
+    cargo build --quiet --package guest-conformance --package guest-keeper --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
+    plugins="$target/plugins/wasm32-wasip2/plugin"
+    PORTCULLIS="$target/release/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/throughput.mjs
 
 # Make projects with `portcullis new`, run the commands of their READMEs, and call their tools with third-party clients (LANGUAGE…; needs npm, Python with venv, and crates.io)
 new *languages: _build

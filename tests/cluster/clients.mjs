@@ -1,10 +1,13 @@
 // Clients of a test cluster, in both eras of MCP. They repeat only what may be sent twice.
 
 import assert from "node:assert/strict";
-import { TYPES, messages } from "../proxies/http.mjs";
+import { TYPES as WITH_TOKEN, messages } from "../proxies/http.mjs";
+import { noteGiven } from "./given.mjs";
+import { holder } from "./issuer.mjs";
 import { pause, request } from "./programs.mjs";
 import { Stream } from "./streams.mjs";
 
+const { authorization: _token, ...TYPES } = WITH_TOKEN;
 let id = 0;
 /** The number of requests of all clients. */
 export const counted = { calls: 0, tasks: 0, sessions: 0, resumed: 0, progress: 0 };
@@ -15,7 +18,7 @@ export class Failure extends Error {}
 /** The last message of a response. */
 function last(response) {
 	if (response.status !== 200) {
-		throw new Failure(`status ${response.status}`);
+		throw new Failure(`status ${response.status}${response.status === 500 ? `: ${response.text}` : ""}`);
 	}
 	const message = messages(response).at(-1);
 	if (!message) {
@@ -27,10 +30,13 @@ function last(response) {
 	return message.result;
 }
 
-const sent = (port, headers, body) =>
-	request(port, "POST", "/mcp", headers, JSON.stringify(body)).catch((error) => {
-		throw new Failure(error.message);
-	});
+/** Sends a message of a caller. `principal`: whose tokens the request has. */
+export const sent = (port, principal, headers, body, method = "POST") =>
+	principal.send((token) =>
+		request(port, method, "/mcp", { ...TYPES, ...headers, ...token }, body && JSON.stringify(body)).catch((error) => {
+			throw new Failure(error.message);
+		})
+	);
 
 const PROGRESS = "test_tool_with_progress";
 
@@ -42,7 +48,7 @@ function checkProgress(all) {
 }
 
 /** The text of a tool's result. */
-function textOf(result) {
+export function textOf(result) {
 	const [{ text }] = result.content;
 	if (result.isError) {
 		throw new Failure(text);
@@ -50,10 +56,24 @@ function textOf(result) {
 	return text;
 }
 
+/** Repeats what may be done twice until it succeeds. */
+export async function repeated(attempts, work) {
+	for (let attempt = 1; ; attempt++) {
+		try {
+			return await work();
+		} catch (failure) {
+			if (!(failure instanceof Failure) || attempt === attempts) {
+				throw failure;
+			}
+			await pause(250);
+		}
+	}
+}
+
 /** A client of MCP 2026-07-28. */
 export class Modern {
-	constructor(port) {
-		this.port = port;
+	constructor(port, principal = holder) {
+		Object.assign(this, { port, principal });
 	}
 
 	async request(method, params, name) {
@@ -62,12 +82,25 @@ export class Modern {
 
 	/** A request and its whole response. `meta`: more of the request's `_meta`. */
 	async exchange(method, params, name, meta = {}) {
+		const { headers, body } = this.prepared(method, params, name, meta);
+		return sent(this.port, this.principal, headers, body);
+	}
+
+	/** The headers and the body of a request. */
+	prepared(method, params, name, meta = {}) {
 		counted.calls += 1;
 		const clientCapabilities = { elicitation: {}, extensions: { "io.modelcontextprotocol/tasks": {} } };
 		const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": clientCapabilities, ...meta };
 		const body = { jsonrpc: "2.0", id: ++id, method, params: { _meta, ...params } };
-		const headers = { ...TYPES, "mcp-protocol-version": "2026-07-28", "mcp-method": method, ...(name && { "mcp-name": name }) };
-		return sent(this.port, headers, body);
+		const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": method, ...(name && { "mcp-name": name }) };
+		return { headers, body };
+	}
+
+	/** Sends a request whose response is a stream, and returns the stream. */
+	async stream(method, params) {
+		const { headers, body } = this.prepared(method, params);
+		const stream = await opened(this, "POST", { ...TYPES, ...headers }, body);
+		return Object.assign(stream, { id: body.id });
 	}
 
 	call(name, params) {
@@ -75,18 +108,15 @@ export class Modern {
 	}
 
 	/** A request about a task, repeated until a host answers. Each of them may be sent twice. */
-	async aboutTask(method, params) {
-		for (let attempt = 0; ; attempt++) {
+	aboutTask(method, params) {
+		return repeated(60, async () => {
 			try {
 				return await this.request(method, params, params.taskId);
 			} catch (failure) {
 				assert.ok(!failure.message.startsWith("error -32602"), `a task that a client was told is unknown: ${failure.message}`);
-				if (!(failure instanceof Failure) || attempt === 60) {
-					throw failure;
-				}
-				await pause(250);
+				throw failure;
 			}
-		}
+		});
 	}
 
 	/** Runs a tool as a task, and asks any host for its result. Returns whether the task was completed. */
@@ -98,6 +128,7 @@ export class Modern {
 		}
 		counted.tasks += 1;
 		const { taskId } = begun;
+		noteGiven("tasks", this.principal, taskId);
 		let answered = false;
 		for (;;) {
 			const found = await this.aboutTask("tasks/get", { taskId });
@@ -135,71 +166,80 @@ export class Modern {
 		const asked = await this.call(name, { arguments: {} });
 		assert.equal(asked.resultType, "input_required");
 		const inputResponses = Object.fromEntries(Object.keys(asked.inputRequests).map((key) => [key, { action: "accept", content: { name: "Ada" } }]));
-		for (let attempt = 0; ; attempt++) {
-			try {
-				const result = await this.call(name, { arguments: {}, inputResponses, requestState: asked.requestState });
-				return assert.equal(textOf(result), "Hello, Ada!");
-			} catch (failure) {
-				// The state is the client's: a host that is gone does not lose it.
-				if (!(failure instanceof Failure) || attempt === 40) {
-					throw failure;
-				}
-				await pause(250);
-			}
-		}
+		const answer = { name, arguments: {}, inputResponses, requestState: asked.requestState };
+		noteGiven("questions", this.principal, answer);
+		// The state is the client's: a host that is gone does not lose it.
+		const result = await repeated(40, () => this.request("tools/call", answer, name));
+		assert.equal(textOf(result), "Hello, Ada!");
 	}
+}
+
+/** Opens a stream of a client, with the tokens of its principal. */
+export async function opened({ port, principal }, method, headers, body) {
+	return principal.send(async (token) => {
+		const stream = new Stream(port, method, { ...headers, ...token }, body && JSON.stringify(body));
+		await stream.opened.catch((error) => {
+			throw new Failure(error.message);
+		});
+		if (![200, 401, 404].includes(stream.status)) {
+			await stream.wait(() => false, 1000);
+			stream.close();
+			throw new Failure(`status ${stream.status}${stream.status === 500 ? `: ${stream.text}` : ""}`);
+		}
+		return stream;
+	});
 }
 
 /** A client of MCP 2025-11-25. Its only session is never lost, and each of its requests goes to any host. */
 export class Legacy {
-	constructor(port) {
-		this.port = port;
+	constructor(port, principal = holder) {
+		Object.assign(this, { port, principal });
 	}
 
 	async open() {
 		const clientInfo = { name: "cluster", version: "1" };
 		const params = { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo };
-		const opened = await sent(this.port, TYPES, { jsonrpc: "2.0", id: ++id, method: "initialize", params });
-		last(opened);
-		const session = { ...TYPES, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25" };
-		await sent(this.port, session, { jsonrpc: "2.0", method: "notifications/initialized" });
+		const response = await sent(this.port, this.principal, {}, { jsonrpc: "2.0", id: ++id, method: "initialize", params });
+		last(response);
+		const session = { "mcp-session-id": response.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25" };
+		await sent(this.port, this.principal, session, { jsonrpc: "2.0", method: "notifications/initialized" });
 		this.session = session;
+		noteGiven("sessions", this.principal, session);
 		counted.sessions += 1;
 	}
 
 	async stream(method, more, body) {
-		const stream = new Stream(this.port, method, { ...this.session, ...more }, body && JSON.stringify(body));
-		await stream.opened.catch((error) => {
-			throw new Failure(error.message);
-		});
-		assert.notEqual(stream.status, 404, "a session is lost");
-		if (stream.status !== 200) {
-			stream.close();
-			throw new Failure(`status ${stream.status}`);
-		}
+		const stream = await opened(this, method, { ...TYPES, ...this.session, ...more }, body);
+		assert.notEqual(stream.status, 404, `a session is lost: ${stream.text}`);
 		return stream;
+	}
+
+	/** Sends a request that may be sent twice, until there is an answer. */
+	ask(method, params) {
+		return repeated(60, async () => {
+			counted.calls += 1;
+			const request = { jsonrpc: "2.0", id: ++id, method, params };
+			const stream = await this.stream("POST", {}, request);
+			const found = await stream.wait((message) => message.id === request.id && !message.method, 30_000);
+			stream.close();
+			if (!found || found.error) {
+				throw new Failure(found ? `error ${found.error.code}: ${found.error.message}` : "no answer");
+			}
+			return found.result;
+		});
 	}
 
 	/** Answers a question. Sending it twice is the same as sending it once. */
 	async answer({ id: question }) {
 		const content = { username: "ada", email: "ada@example.org" };
-		for (let attempt = 0; ; attempt++) {
-			try {
-				const { status } = await sent(this.port, this.session, { jsonrpc: "2.0", id: question, result: { action: "accept", content } });
-				assert.notEqual(status, 404, "a session is lost");
-				if (status === 202) {
-					return;
-				}
-			} catch (failure) {
-				if (!(failure instanceof Failure)) {
-					throw failure;
-				}
-			}
-			if (attempt === 40) {
+		await repeated(40, async () => {
+			const response = { jsonrpc: "2.0", id: question, result: { action: "accept", content } };
+			const { status } = await sent(this.port, this.principal, this.session, response);
+			assert.notEqual(status, 404, "a session is lost");
+			if (status !== 202) {
 				throw new Failure("an answer to a question cannot be sent");
 			}
-			await pause(250);
-		}
+		});
 	}
 
 	/**

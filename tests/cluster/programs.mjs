@@ -14,7 +14,8 @@ assert.ok(PORTCULLIS && CONFORMANCE && KEEPER, "PORTCULLIS, CONFORMANCE and KEEP
 const PATIENCE = 60_000;
 /** How long the answer to a call may take, in milliseconds. */
 const ANSWER_TIME = 30_000;
-const folder = await mkdtemp(path.join(os.tmpdir(), "portcullis-cluster-"));
+/** The folder of all programs. */
+export const folder = await mkdtemp(path.join(os.tmpdir(), "portcullis-cluster-"));
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Fails if a program is missing. */
@@ -64,8 +65,11 @@ export async function until(what, holds) {
 	}
 }
 
-/** A host with a home of its own. `config`: more configuration; `before`: what is done in the home before the host starts. */
-export async function makeHost(number, keys, redis, { config: more = "", before = async () => {} } = {}) {
+/**
+ * A host with a home of its own. `config`: more configuration; `before`: what is done in the home before the host starts;
+ * `env`: more variables of its environment.
+ */
+export async function makeHost(number, keys, redis, { config: more = "", before = async () => {}, env = {} } = {}) {
 	const home = path.join(folder, `host-${number}`);
 	const [config, plugins] = [".config/portcullis", ".local/share/portcullis/plugins"].map((one) => path.join(home, one));
 	await mkdir(config, { recursive: true });
@@ -90,7 +94,7 @@ bytes = 1_000_000
 ${more}`;
 	await writeFile(path.join(config, "portcullis.toml"), text);
 	await before(home);
-	const host = new Program(`host ${number}`, PORTCULLIS, ["serve", "--http"], { HOME: home, RUST_LOG: "warn" });
+	const host = new Program(`host ${number}`, PORTCULLIS, ["serve", "--http"], { HOME: home, RUST_LOG: "warn", ...env });
 	host.port = port;
 	host.isReady = async () => (await request(port, "GET", "/readyz")).status === 200;
 	programs.push(host);

@@ -6,7 +6,10 @@
 // It needs the programs redis-server (or the one that REDIS_SERVER names) and redis-cli. TEST is a part of the names of tests.
 
 import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import path from "node:path";
 import { TYPES } from "../proxies/http.mjs";
+import { Modern } from "./clients.mjs";
 import { end, makeHost, makeKeys, makeRedis, pause, request, until } from "./programs.mjs";
 import { Stream } from "./streams.mjs";
 
@@ -266,6 +269,65 @@ const tests = {
 		assert.ok(!listening.events.slice(last).some(({ message }) => updated(message)));
 		listening.close();
 		await restart(one);
+	},
+
+	async "what a plugin says at one host is told to the clients of all, once"([one, two, three]) {
+		const [session, client, uri] = [await Session.open(one), new Modern(two.port), "test://template/told/data"];
+		await session.ask(one, "resources/subscribe", { uri });
+		const legacy = await session.listen(one);
+		// Also the host that does not watch the resource serves this session.
+		await session.tool(three, "test_simple_text");
+		const modern = await new Modern(three.port).stream("subscriptions/listen", { notifications: { resourceSubscriptions: [uri], toolsListChanged: true } });
+		await find(modern, "an acknowledgment", isMethod("notifications/subscriptions/acknowledged"));
+		const updated = ({ method, params }) => method === "notifications/resources/updated" && params.uri === uri;
+		const began = Date.now();
+		await client.tool("touch", { uri });
+		for (const stream of [legacy, modern]) {
+			await find(stream, "an update", updated);
+		}
+		assert.ok(Date.now() - began < 2000, "at once");
+		await client.tool("test_trigger_tool_change", {});
+		for (const stream of [legacy, modern]) {
+			await find(stream, "a changed list", isMethod("notifications/tools/list_changed"));
+			assert.equal(stream.events.filter(({ message }) => updated(message)).length, 1, JSON.stringify(stream.events));
+			stream.close();
+		}
+	},
+
+	async "clients are told of resources that may have changed while the server of the state was away"([one], { redis }) {
+		const [session, uri] = [await Session.open(one), "test://template/away/data"];
+		await session.ask(one, "resources/subscribe", { uri });
+		const legacy = await session.listen(one);
+		const modern = await new Modern(one.port).stream("subscriptions/listen", { notifications: { resourceSubscriptions: [uri] } });
+		await find(modern, "an acknowledgment", isMethod("notifications/subscriptions/acknowledged"));
+		await redis.kill();
+		redis.start();
+		for (const stream of [legacy, modern]) {
+			await find(stream, "an update", ({ method, params }) => method === "notifications/resources/updated" && params.uri === uri);
+			stream.close();
+		}
+	},
+
+	async "a session is not lost at a host because the request that opens it there is given up"([one, two]) {
+		for (let round = 0; round < 2; round++) {
+			const session = await Session.open(one);
+			await two.kill();
+			// Plugins are compiled again, and a session that is opened waits for them a little.
+			await rm(path.join(two.env.HOME, ".cache"), { recursive: true, force: true });
+			two.start();
+			const headers = { ...session.headers, "mcp-session-id": "none" };
+			await until("the host looks for sessions", async () => (await request(two.port, "POST", "/mcp", headers, '{"jsonrpc":"2.0","id":1,"method":"ping"}')).status === 404);
+			const first = session.begin(two, "ping");
+			await pause(10 * (round + 1));
+			const second = session.begin(two, "ping");
+			await pause(20);
+			first.close();
+			await second.opened;
+			assert.equal(second.status, 200, second.text);
+			await find(second, "an answer", ({ id }) => id === second.id);
+			second.close();
+			assert.equal(await session.tool(two, "test_simple_text"), "This is a simple text response for testing.");
+		}
 	},
 
 	async "another caller does not get a session at another host"([one], { keys, redis }) {

@@ -14,6 +14,7 @@ export class Stream {
 			const options = { host: "127.0.0.1", port, method, path: "/mcp", headers: { host: HOST, ...headers }, agent: false };
 			this.sent = http.request(options, (response) => {
 				this.status = response.statusCode;
+				this.headers = response.headers;
 				response.setEncoding("utf8").on("data", (part) => this.read(part));
 				for (const end of ["end", "error", "close"]) {
 					response.on(end, () => this.end());
@@ -49,6 +50,16 @@ export class Stream {
 		this.changed();
 	}
 
+	/** Waits until something of the stream changes, or the time is over. */
+	async change(ms) {
+		let timer;
+		await new Promise((resolve) => {
+			this.changed = resolve;
+			timer = setTimeout(resolve, Math.max(1, ms));
+		});
+		clearTimeout(timer);
+	}
+
 	/** The first message of which this holds, or undefined if the stream ends, or after this time, before there is one. */
 	async wait(holds, ms = 60_000) {
 		const end = Date.now() + ms;
@@ -57,12 +68,7 @@ export class Stream {
 			if (found || this.ended || Date.now() >= end) {
 				return found?.message;
 			}
-			let timer;
-			await new Promise((resolve) => {
-				this.changed = resolve;
-				timer = setTimeout(resolve, Math.max(1, end - Date.now()));
-			});
-			clearTimeout(timer);
+			await this.change(end - Date.now());
 		}
 	}
 
