@@ -2,6 +2,8 @@
 
 use std::fs::{self, File};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use crate::support::client::{Client, Era};
@@ -241,4 +243,38 @@ fn nothing_is_approved_if_the_lock_file_cannot_be_read() {
         .expect("a home");
     let listed = home.run(&["plugin", "list"]);
     assert!(listed.stdout.contains("the approvals cannot be read"), "{listed:?}");
+}
+
+/// What `wasm-tools parse` and `wasm-tools strip --all` make of a component whose start function calls `get-directories`
+/// of `wasi:filesystem/preopens`, and which exports `count: func() -> u32`: the number of directories that it got.
+const ASKS_AT_ITS_START: &str = "\
+    AGFzbQ0AAQAHEgFCAQQACmRlc2NyaXB0b3IDAQogAQAbd2FzaTpmaWxlc3lzdGVtL3R5cGVzQDAuMi4wBQAGDwEDAAAKZGVzY3JpcHRv\
+    cgc8AUIHAgMCAQEEAApkZXNjcmlwdG9yAwAAAWkBAW8CAnMBcAMBQAAABAQAD2dldC1kaXJlY3RvcmllcwEFCiMBAB53YXNpOmZpbGVz\
+    eXN0ZW0vcHJlb3BlbnNAMC4yLjAFAgFUAGFzbQEAAAABCQFgBH9/f38BfwMCAQAFAwEAAQYHAX8BQYAICwcUAgZtZW1vcnkCAAdyZWFs\
+    bG9jAAAKFwEVACMAQQdqQXhxJAAjACMAIANqJAALAgQBAAAABisDAQABD2dldC1kaXJlY3RvcmllcwACAQAGbWVtb3J5AAABAAdyZWFs\
+    bG9jCAkBAQAAAgMABAABVgBhc20BAAAAAQwDYAF/AGAAAGAAAX8CGQIEaG9zdARsaXN0AAABbQZtZW1vcnkCAAEDAwIBAgcJAQVjb3Vu\
+    dAACCAEBChACBgBBCBAACwcAQQwoAgALAhgCAQEEbGlzdAABAAECBGhvc3QSAQFtEgAHBQFAAAB5BgsBAAABAgVjb3VudAgGAQAAAgAD\
+    CwsBAAVjb3VudAEBAA==\
+";
+
+/// A component from Go asks for its directories once, before its functions are called.
+#[test]
+fn a_component_that_asks_for_directories_at_its_start_has_those_of_each_call() {
+    let config = "[host]\nbundled = false\n[plugins.early.grants.files]\naccess = \"read\"\nscope = \"roots\"\n";
+    let home = Home::with(&[], config);
+    let bytes = BASE64_STANDARD.decode(ASKS_AT_ITS_START).expect("base64");
+    fs::write(home.plugins().join("early.wasm"), bytes).expect("a home");
+    let [one, other] = ["one", "other"].map(|name| {
+        fs::create_dir(home.files().join(name)).expect("a home");
+        home.file(name)
+    });
+    for (roots, expected) in [(vec![], "0"), (vec![&one], "1"), (vec![&one, &other], "2")] {
+        let roots = roots.into_iter().flat_map(|root| ["--root", root.as_str()]);
+        let arguments: Vec<_> = ["serve"].into_iter().chain(roots).collect();
+        let mut client = Client::start_with(&home, &arguments, Era::Modern, json!({}));
+        // The first call notices that the component asks, and no later call has an instance that was made before it.
+        for _ in 0..3 {
+            assert_eq!(client.text("count", json!({})), expected);
+        }
+    }
 }

@@ -33,9 +33,18 @@ function undescribed(schema, path = '') {
   });
 }
 
+/** The definition of a tool. A plugin that takes longer to load than lists wait for is listed some time later. */
+async function find(client, tool) {
+  for (const end = Date.now() + 60_000; ; ) {
+    const found = (await client.tools()).find((one) => one.name === tool);
+    if (found || Date.now() > end) return found;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
 for (const [name, connect] of Object.entries(clients)) {
   const client = await connect({ start });
-  const listed = (await client.tools()).find((one) => one.name === tool);
+  const listed = await find(client, tool);
   assert.ok(listed, `${name}: the tool ${tool} is listed`);
   assert.match(listed.description, /^Finds the lines of a (text|text file) that contain a pattern\./, name);
   // A plain component has comments for its functions and for fields of records, and none for parameters.

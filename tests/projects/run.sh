@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Makes a project with `portcullis new` in each language that is named (all that can be built without TinyGo if none is),
-# and runs the commands of its README as they are typed, in a home and with caches of its own. Then `portcullis setup`
-# writes the server into the project's .mcp.json, and MCP clients by others call the tool. The code of the guide for
-# JavaScript and Python is built and tested, too. PORTCULLIS is the binary. KEEP=1 uses the caches that the caller has.
+# Makes a project with `portcullis new` in each language that is named (in all if none is), and runs the commands of its
+# README as they are typed, in a home and with caches of its own. Then `portcullis setup` writes the server into the
+# project's .mcp.json, and MCP clients by others call the tool. The code of the guide for JavaScript and Python is built and
+# tested, too. PORTCULLIS is the binary. KEEP=1 uses the caches that the caller has. For Go, COMPONENTIZE_GO is the command
+# of componentize-go. Without it, go/tools.sh makes one in the folder GO_TOOLS.
 set -euo pipefail
 
 binary=$(realpath "${PORTCULLIS:?names the binary}")
@@ -11,7 +12,7 @@ clients="$here/../clients"
 export RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
 cargo_home="${CARGO_HOME:-$HOME/.cargo}"
 languages=("$@")
-[ ${#languages[@]} -gt 0 ] || languages=(rust js ts python)
+[ ${#languages[@]} -gt 0 ] || languages=(rust js ts python go)
 
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
@@ -32,6 +33,15 @@ for language in "${languages[@]}"; do
         [ ! -f "$cargo_home/config.toml" ] || ln -s "$cargo_home/config.toml" "$CARGO_HOME/config.toml"
     else
         export CARGO_HOME="$cargo_home"
+    fi
+    if [ "$language" = go ]; then
+        # Without the flag, the caches cannot be removed.
+        export GOPATH="$HOME/go" GOCACHE="$HOME/go-cache" GOFLAGS=-modcacherw
+        if [ -z "${COMPONENTIZE_GO:-}" ]; then
+            export GO_TOOLS="${GO_TOOLS:-$place/go-tools}" COMPONENTIZE_GO="$here/go/componentize-go"
+            CARGO_HOME="$cargo_home" "$here/go/tools.sh" "$GO_TOOLS"
+            export PATH="$PATH:$GO_TOOLS/bin" GOPROXY="file://$GO_TOOLS/proxy" GOSUMDB=off
+        fi
     fi
     cd "$HOME"
     name="lines-$language"
@@ -74,6 +84,13 @@ for language in "${languages[@]}"; do
         python)
             node "$here/guide.mjs" python functions .
             .venv/bin/componentize-py --wit-path wit --world plugin componentize plugin --output guide-functions.wasm
+            portcullis test guide-functions.wasm --cases "$here/guide/functions"
+            ;;
+        go)
+            rm -r export_local_plugin_lines
+            node "$here/guide.mjs" go functions .
+            sh build.sh
+            mv "$name.wasm" guide-functions.wasm
             portcullis test guide-functions.wasm --cases "$here/guide/functions"
             ;;
     esac

@@ -28,6 +28,7 @@ fn follows(flags: PathFlags) -> bool {
 
 impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
+        self.files.are_directories_known = true;
         let mut directories = Vec::with_capacity(self.files.preopens.len());
         for index in 0..self.files.preopens.len() {
             let (handle, node) = &self.files.preopens[index];

@@ -118,6 +118,8 @@ pub struct Files {
     ctx: WasiFilesystemCtx,
     /// Whether the guest has moved from the thread that serves clients to a thread that may block.
     has_left_client_thread: bool,
+    /// Whether the guest has asked for its directories.
+    are_directories_known: bool,
 }
 
 impl Files {
@@ -134,7 +136,13 @@ impl Files {
             quota: Arc::new(quota),
             ctx: WasiFilesystemCtx::default(),
             has_left_client_thread: false,
+            are_directories_known: false,
         }
+    }
+
+    /// Whether the guest has asked for its directories. It may ask once only, and keep the answer.
+    pub fn are_directories_known(&self) -> bool {
+        self.are_directories_known
     }
 
     /// Opens a directory of the call, or a directory beneath it, to confine a program to the opened directory. Returns

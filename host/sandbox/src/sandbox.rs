@@ -340,11 +340,11 @@ impl Plugin {
     async fn describe(&self) -> Result<Manifest, GuestFailure> {
         let maker = self.maker().await?;
         let (output, running) = (state::output(&self.terms.limits), maker.engine.run());
-        let (offer, making) = (maker.offer.clone(), maker.make(output.clone()));
+        let printed = output.clone();
         let work = Box::pin(async move {
             let _running = running;
-            let PreparedInstance { mut store, instance, .. } = making.await?;
-            offer.describe(&mut store, &instance).await
+            let PreparedInstance { mut store, instance, .. } = maker.make(printed).await?;
+            maker.offer.describe(&mut store, &instance).await
         });
         self.run_bounded(work, self.terms.limits.wall(), &output).await
     }
@@ -370,12 +370,11 @@ impl Plugin {
         let Ok((own_slot, shared_slot)) = tokio::time::timeout(wall, wait).await else {
             return Err(GuestFailure::TimedOut(WALL_LIMIT));
         };
-        let limits = self.terms.limits.clone();
         let maker = self.maker().await?;
         let (next_maker, running) = (maker.clone(), maker.engine.run());
         let fresh = self.next.lock().take().map(|(fresh, _place)| fresh);
         let output = fresh.as_ref().map(|fresh| fresh.output.clone());
-        let output = output.unwrap_or_else(|| state::output(&limits));
+        let output = output.unwrap_or_else(|| state::output(&maker.limits));
         let parts = state::CallState {
             gate,
             context,
@@ -386,19 +385,11 @@ impl Plugin {
             wall,
         };
         let work = Box::pin(async move {
-            let offer = maker.offer.clone();
-            let made = match fresh {
-                Some(fresh) => fresh,
-                None => maker.make(parts.output.clone()).await?,
-            };
+            let begun = maker.begin(fresh, parts).await?;
             // Dropped in this order, so that `shared_slot` is free only after the store is dropped.
-            let mut remains = (made, running, shared_slot);
-            let fresh = &mut remains.0;
-            fresh.begin(&limits, parts);
-            if offer.engine_kind() == EngineKind::Concurrent {
-                fresh.store.data_mut().files.leave_client_thread().await;
-            }
-            let answer = offer.work(&mut fresh.store, &fresh.instance, work).await?;
+            let mut remains = (begun, running, shared_slot);
+            let begun = &mut remains.0;
+            let answer = maker.offer.work(&mut begun.store, &begun.instance, work).await?;
             Ok((answer, remains))
         });
         let (answer, remains) = self.run_bounded(work, wall, &output).await?;
@@ -425,7 +416,7 @@ impl Plugin {
             tokio::task::yield_now().await;
             drop(remains);
             let Ok(place) = sandbox.spares.clone().try_acquire_owned() else { return };
-            if next.lock().is_none() {
+            if next.lock().is_none() && !maker.offer.needs_directories_early() {
                 let (wall, running) = (maker.limits.wall(), maker.engine.run());
                 let output = state::output(&maker.limits);
                 let work = Box::pin(async move {

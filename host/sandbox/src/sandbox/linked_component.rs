@@ -1,5 +1,8 @@
 //! Finds the contract's interfaces that a component exports, and calls them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use wasmtime::component::{Component, Instance, InstancePre, Resource};
 use wasmtime::{Result, Store, bail};
 
@@ -66,6 +69,8 @@ impl Feature {
 #[derive(Clone)]
 pub struct LinkedComponent {
     pre: InstancePre<InstanceState>,
+    /// Whether the component asks for its directories when an instance is made.
+    needs_directories_early: Arc<AtomicBool>,
     manifest: Option<manifest::GuestIndices>,
     tools: Option<tools::GuestIndices>,
     resources: Option<resources::GuestIndices>,
@@ -98,8 +103,15 @@ impl LinkedComponent {
                 .transpose()?,
             views: has(Feature::Views).then(|| views::GuestIndices::new(&pre)).transpose()?,
             jobs: has(Feature::Jobs).then(|| jobs::GuestIndices::new(&pre)).transpose()?,
+            needs_directories_early: Arc::default(),
             pre,
         })
+    }
+
+    /// Whether the component asks for its directories when an instance is made, as far as instances were made. The
+    /// runtime of Go does so, and does not ask again.
+    pub fn needs_directories_early(&self) -> bool {
+        self.needs_directories_early.load(Ordering::Relaxed)
     }
 
     /// The kind of the engine that runs the component.
@@ -113,7 +125,11 @@ impl LinkedComponent {
     ///
     /// The component's start function fails, or a limit is reached.
     pub async fn instantiate(&self, store: &mut Store<InstanceState>) -> Result<Instance> {
-        self.pre.instantiate_async(store).await
+        let instance = self.pre.instantiate_async(&mut *store).await?;
+        if store.data().files.are_directories_known() {
+            self.needs_directories_early.store(true, Ordering::Relaxed);
+        }
+        Ok(instance)
     }
 
     /// Asks an instance for its manifest.

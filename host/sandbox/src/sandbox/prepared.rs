@@ -1,4 +1,6 @@
-//! Instances that are prepared in advance. Each is created with nothing granted and serves one round of a call only.
+//! Instances that are prepared in advance. Each is created with nothing granted and serves one round of a call only. A
+//! component that asks for its directories when an instance is made has none prepared: its instances are made in the call,
+//! with what is granted to it.
 
 use std::sync::Arc;
 
@@ -11,11 +13,11 @@ use super::limited_store::{limit_cpu_time, limited_store};
 use super::linked_component::LinkedComponent;
 use super::state::{CallState, InstanceState, PluginResources};
 use crate::gate::Gate;
-use portcullis_engine::{Engine, Limits, Output};
+use portcullis_engine::{Engine, EngineKind, Limits, Output};
 
 /// An instance that has served no call.
 pub struct PreparedInstance {
-    /// The store, whose data belong to no call until [`PreparedInstance::begin`].
+    /// The store, whose data belong to no call until [`InstanceMaker::begin`].
     pub store: Store<InstanceState>,
     /// The instance.
     pub instance: Instance,
@@ -44,19 +46,53 @@ impl InstanceMaker {
     /// # Errors
     ///
     /// The component's start function fails, or a limit is reached.
-    pub async fn make(self, output: Output) -> wasmtime::Result<PreparedInstance> {
-        let parts = CallState::unassigned(self.gate, self.places, output.clone());
+    pub async fn make(&self, output: Output) -> wasmtime::Result<PreparedInstance> {
+        let (gate, places) = (self.gate.clone(), self.places.clone());
+        let parts = CallState::unassigned(gate, places, output.clone());
         let mut store = limited_store(&self.engine, &self.limits, parts);
         let instance = self.offer.instantiate(&mut store).await?;
         Ok(PreparedInstance { store, instance, output })
     }
-}
 
-impl PreparedInstance {
-    /// Assigns the instance to a call, with the call's policy and limits.
-    pub fn begin(&mut self, limits: &Limits, parts: CallState) {
-        self.store.data_mut().begin(limits, parts);
-        limit_cpu_time(&mut self.store, limits);
+    /// The instance of a call, with the call's policy and limits: the prepared one, or one that is made now.
+    ///
+    /// # Errors
+    ///
+    /// The component's start function fails, or a limit is reached.
+    pub async fn begin(
+        &self,
+        prepared: Option<PreparedInstance>,
+        parts: CallState,
+    ) -> wasmtime::Result<PreparedInstance> {
+        let mut prepared = prepared;
+        if prepared.is_none() && !self.offer.needs_directories_early() {
+            prepared = Some(self.make(parts.output.clone()).await?);
+        }
+        // The first instance that was made may have shown that it is of no use.
+        let prepared = prepared.filter(|_| !self.offer.needs_directories_early());
+        let mut begun = match prepared {
+            Some(mut prepared) => {
+                prepared.store.data_mut().begin(&self.limits, parts);
+                limit_cpu_time(&mut prepared.store, &self.limits);
+                prepared
+            }
+            None => self.make_for(parts).await?,
+        };
+        if self.offer.engine_kind() == EngineKind::Concurrent {
+            begun.store.data_mut().files.leave_client_thread().await;
+        }
+        Ok(begun)
+    }
+
+    /// Makes an instance for a call. What is granted to the call is granted during the instantiation, too.
+    async fn make_for(&self, parts: CallState) -> wasmtime::Result<PreparedInstance> {
+        let output = parts.output.clone();
+        let mut store = limited_store(&self.engine, &self.limits, parts);
+        if self.offer.engine_kind() == EngineKind::Concurrent {
+            store.data_mut().files.leave_client_thread().await;
+        }
+        let instance = self.offer.instantiate(&mut store).await?;
+        Ok(PreparedInstance { store, instance, output })
     }
 }
 

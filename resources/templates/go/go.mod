@@ -1,3 +1,0 @@
-module plugin
-
-go 1.24
