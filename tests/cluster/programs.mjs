@@ -173,5 +173,6 @@ export async function end() {
 	for (const program of programs) {
 		await program.kill().catch(() => {});
 	}
-	await rm(folder, { recursive: true, force: true });
+	// A process that a host started may still write there. The folder must not hide why a test failed.
+	await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }).catch((error) => console.log(error.message));
 }

@@ -82,14 +82,10 @@ impl Args {
         let key_file = context.config.http.state_key_file.as_deref();
         let key_file = key_file.filter(|_| self.options.is_http());
         let shared = context.shared(host.clone(), selections, key_file)?;
-        let exchange = exchange_news(shared.clone());
-        tokio::spawn(host.shutdown.clone().run_until_cancelled_owned(exchange));
         // Before the server says that it serves: without a handler, SIGHUP would end this process.
         let hangup = Hangup::listen(on_hangup)?;
         let replaced = approvals.as_ref().map(Approvals::replaced);
-        if let Some(approvals) = approvals {
-            tokio::spawn(host.shutdown.clone().run_until_cancelled_owned(approvals.follow()));
-        }
+        run_beside(&shared, approvals);
         let follow = |context, access| async {
             let Some(common) = reloads else { return std::future::pending().await };
             let (options, shared) = (&self.options, shared.clone());
@@ -124,6 +120,15 @@ impl Args {
         };
         host.upstreams().close().await;
         served.map(|()| CommandEnd::Done)
+    }
+}
+
+/// Begins what hosts of a cluster do beside serving, until this host shuts down.
+fn run_beside(shared: &Arc<Shared>, approvals: Option<Approvals>) {
+    let shutdown = &shared.host.shutdown;
+    tokio::spawn(shutdown.clone().run_until_cancelled_owned(exchange_news(shared.clone())));
+    if let Some(approvals) = approvals {
+        tokio::spawn(shutdown.clone().run_until_cancelled_owned(approvals.follow()));
     }
 }
 
