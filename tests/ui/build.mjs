@@ -81,7 +81,7 @@ const END = ')).body.pipeThrough(new DecompressionStream("deflate-raw"))).text()
 async function packed(text, before, after) {
 	// This package installs handlers for the errors of the process, so it is loaded only when it is needed.
 	const { default: zopfli } = await import("@gfx/zopfli");
-	const bytes = await zopfli.deflateAsync(Buffer.from(text), { numiterations: 50 });
+	const bytes = await zopfli.deflateAsync(Buffer.from(text), { numiterations: 100 });
 	return `${HEAD}${dense(bytes)}${MIDDLE}${before}${RESPONSE}${bytes.length}${END}${after}}`;
 }
 

@@ -226,7 +226,7 @@ export function table(records, columns, view, given) {
 				room += fits(room + step) && step;
 			}
 			fits(room);
-			far(scroll.clientWidth - 96);
+			far(scroll.clientWidth - 60);
 		}
 		fade();
 	};

@@ -48,7 +48,7 @@ impl Jobs for GenerationJobs {
         };
         match generate(request, &settings, &tool, &WallClock::new(), WaitMode::Background, anew) {
             Ok(_) => Ok(()),
-            Err(NoViewReason::Busy) if leave(request, &tool.name, anew) => Ok(()),
+            Err(NoViewReason::Busy) if enqueue(request, &tool.name, anew) => Ok(()),
             Err(why) => Err(Failure::new(why.to_string())),
         }
     }
@@ -56,19 +56,19 @@ impl Jobs for GenerationJobs {
 
 /// Schedules the generation of a tool's view. `false` if that is not possible.
 pub fn enqueue_job(request: &Request<'_>, tool: &str) -> bool {
-    leave(request, tool, false)
+    enqueue(request, tool, false)
 }
 
 /// Like [`enqueue_job`], ignoring the cache.
-pub fn later_anew(request: &Request<'_>, tool: &str) -> bool {
-    leave(request, tool, true)
+pub fn enqueue_anew(request: &Request<'_>, tool: &str) -> bool {
+    enqueue(request, tool, true)
 }
 
-fn leave(request: &Request<'_>, tool: &str, anew: bool) -> bool {
+fn enqueue(request: &Request<'_>, tool: &str, anew: bool) -> bool {
     let job = GenerationJob { tool: tool.to_owned(), anew };
-    let is_left = request.later(&serde_json::to_vec(&job).expect("a job is JSON"));
-    request.log(Level::Debug, json!({ "step": "queue", "tool": tool, "waiting": is_left }));
-    is_left
+    let is_queued = request.later(&serde_json::to_vec(&job).expect("a job is JSON"));
+    request.log(Level::Debug, json!({ "step": "queue", "tool": tool, "waiting": is_queued }));
+    is_queued
 }
 
 /// Whether a client waits for the generation.

@@ -48,14 +48,14 @@ pub struct PageOptions<'a> {
 }
 
 /// Builds the page of a tool.
-pub fn make(tool: &Entry, face: ViewContent<'_>, manner: PageOptions<'_>) -> String {
-    let packed = manner.packed;
+pub fn make(tool: &Entry, content: ViewContent<'_>, options: PageOptions<'_>) -> String {
+    let packed = options.packed;
     let mut data = Map::from_iter([("tool".to_owned(), definition(tool))]);
-    if !manner.callable {
+    if !options.callable {
         data.insert("callable".to_owned(), false.into());
     }
-    let messages: String = manner.languages.iter().map(|language| language.script).collect();
-    let script = match face {
+    let messages: String = options.languages.iter().map(|language| language.script).collect();
+    let script = match content {
         ViewContent::Plain => "",
         ViewContent::Specification(view) => {
             data.insert("view".to_owned(), view.clone());
@@ -69,7 +69,7 @@ pub fn make(tool: &Entry, face: ViewContent<'_>, manner: PageOptions<'_>) -> Str
     };
     let title = escaped(tool.title.as_deref().unwrap_or(&tool.name));
     let data = Value::Object(data).to_string().replace('<', "\\u003c");
-    let (style, runtime) = match face {
+    let (style, runtime) = match content {
         ViewContent::Plain | ViewContent::Specification(_) | ViewContent::Document(_)
             if !packed =>
         {
@@ -188,7 +188,7 @@ pub mod tests {
     use super::*;
     use portcullis_plugin::serde_json;
 
-    fn manner(packed: bool) -> PageOptions<'static> {
+    fn options(packed: bool) -> PageOptions<'static> {
         PageOptions { packed, languages: &[], callable: true }
     }
 
@@ -221,18 +221,18 @@ pub mod tests {
         let specification =
             json!({ "version": 1, "root": { "component": "Text", "text": tool.name } });
         let document = document(&tool.name);
-        for face in [
+        for content in [
             ViewContent::Plain,
             ViewContent::Specification(&specification),
             ViewContent::Document(&document),
         ] {
             for packed in [true, false] {
-                let page = make(&tool, face, manner(packed));
+                let page = make(&tool, content, options(packed));
                 let nothing = self::document("");
                 let plain = make(
                     &Entry::new("t", "s", json!({})),
-                    face_of_nothing(face, &nothing),
-                    manner(packed),
+                    content_of(content, &nothing),
+                    options(packed),
                 );
                 assert_eq!(page.matches("<script").count(), plain.matches("<script").count());
                 assert_eq!(page.matches("</script").count(), plain.matches("</script").count());
@@ -247,8 +247,8 @@ pub mod tests {
         Document { markup: markup.to_owned(), program: json!({ "type": "Program", "body": [] }) }
     }
 
-    fn face_of_nothing<'a>(face: ViewContent<'_>, nothing: &'a Document) -> ViewContent<'a> {
-        match face {
+    fn content_of<'a>(content: ViewContent<'_>, nothing: &'a Document) -> ViewContent<'a> {
+        match content {
             ViewContent::Plain => ViewContent::Plain,
             ViewContent::Specification(_) => ViewContent::Specification(&Value::Null),
             ViewContent::Document(_) => ViewContent::Document(nothing),
@@ -260,11 +260,11 @@ pub mod tests {
         let page = make(
             &Entry { title: Some("a<b>&\"".to_owned()), ..Entry::new("t", "s", json!({})) },
             ViewContent::Plain,
-            manner(true),
+            options(true),
         );
         assert!(page.contains("<title>a&#60;b&#62;&#38;&#34;</title>"));
         assert!(
-            make(&Entry::new("t<", "s", json!({})), ViewContent::Plain, manner(true))
+            make(&Entry::new("t<", "s", json!({})), ViewContent::Plain, options(true))
                 .contains("<title>t&#60;</title>")
         );
     }
@@ -274,7 +274,7 @@ pub mod tests {
         let of = |title: Option<&str>, name: &str| {
             let title = title.map(ToOwned::to_owned);
             let tool = Entry { title, ..Entry::new(name, "s", json!({})) };
-            let page = make(&tool, ViewContent::Plain, manner(true));
+            let page = make(&tool, ViewContent::Plain, options(true));
             let (before, _) = page.split_once("<script").expect("the page has scripts");
             let (_, heading) = before.split_once("gray\">").expect("the page has a heading");
             heading.split_once("</h1>").expect("the heading ends").0.to_owned()
@@ -286,19 +286,19 @@ pub mod tests {
     #[test]
     fn the_same_tool_always_has_the_same_page() {
         assert_eq!(
-            make(&hostile(), ViewContent::Plain, manner(true)),
-            make(&hostile(), ViewContent::Plain, manner(true))
+            make(&hostile(), ViewContent::Plain, options(true)),
+            make(&hostile(), ViewContent::Plain, options(true))
         );
     }
 
     #[test]
     fn a_page_has_the_messages_of_its_languages_and_says_whether_it_may_call() {
         let tool = Entry::new("t", "s", json!({ "type": "object" }));
-        let plain = make(&tool, ViewContent::Plain, manner(true));
+        let plain = make(&tool, ViewContent::Plain, options(true));
         assert_eq!(data(&plain).get("callable"), None);
         let languages = messages::named("de");
-        let manner = PageOptions { languages: &languages, callable: false, ..manner(true) };
-        let page = make(&tool, ViewContent::Plain, manner);
+        let options = PageOptions { languages: &languages, callable: false, ..options(true) };
+        let page = make(&tool, ViewContent::Plain, options);
         assert!(page.contains(languages[0].script) && !plain.contains(languages[0].script));
         assert_eq!(data(&page)["callable"], false);
     }
@@ -306,23 +306,23 @@ pub mod tests {
     #[test]
     fn a_page_has_the_runtime_and_size_that_the_readme_states() {
         let tool = Entry::new("t", "s", json!({ "type": "object" }));
-        let packed = make(&tool, ViewContent::Plain, manner(true));
+        let packed = make(&tool, ViewContent::Plain, options(true));
         assert!(packed.contains(PACKED_MORE) && !packed.contains(VIEW));
         assert!(packed.len() < 55_000, "{}", packed.len());
         let answer = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
         let usual = Entry { output_schema: Some(answer), ..tool.clone() };
-        let packed = make(&usual, ViewContent::Plain, manner(true));
+        let packed = make(&usual, ViewContent::Plain, options(true));
         assert!(packed.contains(PACKED) && !packed.contains(VIEW) && !packed.contains(DOCUMENT));
         assert!(packed.len() < 40_000, "{}", packed.len());
-        let shown = make(&tool, ViewContent::Specification(&json!({})), manner(true));
+        let shown = make(&tool, ViewContent::Specification(&json!({})), options(true));
         assert!(shown.contains(PACKED_VIEW) && !shown.contains(VIEW));
-        let plain = make(&tool, ViewContent::Specification(&json!({})), manner(false));
+        let plain = make(&tool, ViewContent::Specification(&json!({})), options(false));
         assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(VIEW));
         let document = document("x");
         assert!(
-            make(&tool, ViewContent::Document(&document), manner(true)).contains(PACKED_DOCUMENT)
+            make(&tool, ViewContent::Document(&document), options(true)).contains(PACKED_DOCUMENT)
         );
-        let plain = make(&tool, ViewContent::Document(&document), manner(false));
+        let plain = make(&tool, ViewContent::Document(&document), options(false));
         assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(DOCUMENT));
         assert!(!packed.replace(PACKED, "").contains("{{"), "every place is filled");
     }

@@ -159,12 +159,12 @@ fn generate(
             made.address
         )),
         Err(why) if why.is_for_later() => {
-            let is_left = if anew {
-                generate::later_anew(request, name)
+            let is_queued = if anew {
+                generate::enqueue_anew(request, name)
             } else {
                 generate::enqueue_job(request, name)
             };
-            if !is_left {
+            if !is_queued {
                 return Err(Failure::new(format!(
                     "the UI of tool '{name}' was not generated: {why}; it cannot be generated in the background either"
                 )));

@@ -100,8 +100,8 @@ impl Resources for Pages {
         let settings = Settings::read();
         let addresses = ViewUris::new(&settings);
         let tools = catalog::tools();
-        let dressed = tools.iter().filter(|tool| gets_view(tool, &settings));
-        let resources = dressed.map(|tool| {
+        let viewed = tools.iter().filter(|tool| gets_view(tool, &settings));
+        let resources = viewed.map(|tool| {
             let name = tool.title.as_deref().unwrap_or(&tool.name);
             let mut resource = Resource::new(addresses.of(tool), format!("{}.html", tool.name))
                 .title(format!("View of {name}"))
@@ -169,18 +169,18 @@ pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
         Some(stored_views::Body::Document(html)) => ui_check::parts(html).ok(),
         Some(stored_views::Body::Specification(_)) | None => None,
     };
-    let face = match (&body, &document) {
+    let content = match (&body, &document) {
         (Some(stored_views::Body::Specification(view)), _) => ViewContent::Specification(view),
         (Some(stored_views::Body::Document(_)), Some(document)) => ViewContent::Document(document),
         (Some(stored_views::Body::Document(_)) | None, _) => ViewContent::Plain,
     };
-    let manner = PageOptions {
+    let options = PageOptions {
         packed: settings.packed,
         languages: &settings.languages,
         callable: is_callable(tool, settings),
     };
-    let html = page::make(tool, face, manner);
-    Page { html, is_plain: matches!(face, ViewContent::Plain) }
+    let html = page::make(tool, content, options);
+    Page { html, is_plain: matches!(content, ViewContent::Plain) }
 }
 
 /// Notifies clients if a tool's view is no longer the one at the URI `before`. Returns the current URI.

@@ -85,9 +85,9 @@ pub fn view(tool: Entry, settings: &Settings) -> Inspected {
     let record = stored_views::record(&tool.name);
     let cache_key = settings.provider.as_ref();
     let cache_key = cache_key.map(|provider| generate::key(&tool, settings, provider, &record));
-    let is_shown = addresses.view(&tool).is_some();
+    let is_by_model = addresses.view(&tool).is_some();
     let (shown, lost) = match record.view {
-        Some(view) if is_shown => (Some(view), false),
+        Some(view) if is_by_model => (Some(view), false),
         other => (None, other.is_some()),
     };
     let (spec, document) = match shown.as_ref().map(|view| view.body.clone()) {
@@ -105,7 +105,7 @@ pub fn view(tool: Entry, settings: &Settings) -> Inspected {
     };
     Inspected {
         ui_type: ui_type(&tool, settings, &addresses),
-        cached: is_shown,
+        cached: is_by_model,
         address: addresses.of(&tool),
         cache_key: shown.as_ref().and_then(|view| view.key.clone()).or(cache_key),
         request_id: shown.as_ref().and_then(|view| view.request.clone()),
