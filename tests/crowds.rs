@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::PATIENCE;
 use crate::support::home::Home;
 use crate::support::http::{self, Message};
-use crate::support::process::{descriptors, memory};
+use crate::support::process::{descriptors, memory, threads};
 use crate::support::wire::serve;
 
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[http]\nsessions = 1000\n\
@@ -183,4 +183,21 @@ fn a_session_above_the_maximum_is_refused_with_503() {
         .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
         .collect();
     assert_eq!(reply[0]["result"]["content"][0]["text"], "in", "{reply:?}");
+}
+
+#[test]
+fn a_host_serves_connections_on_all_processors() {
+    let home = Home::with(&["echo"], CONFIG);
+    let (process, address) = serve(&home, &[]);
+    let (session, _) = open(address, false);
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(post(address, "/mcp", Some(&session), &initialized.to_string()).status(), 202);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    // The first thread of the process serves connections, too.
+    assert_eq!(threads(process.id(), "connections"), processors.min(8) - 1);
+    // The calls of one session come on connections of all threads.
+    for id in 1..=2 * i64::try_from(processors).expect("a small number") {
+        let reply = post(address, "/mcp", Some(&session), &echo(id, "hello"));
+        assert!(reply.text().contains("hello"), "{reply:?}");
+    }
 }

@@ -196,6 +196,16 @@ pub fn descriptors(process: u32) -> usize {
     std::fs::read_dir(format!("/proc/{process}/fd")).expect("it runs").count()
 }
 
+/// Number of threads of a process with this name.
+pub fn threads(process: u32, name: &str) -> usize {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    let names = threads.filter_map(|thread| {
+        // A thread may have ended since it was listed.
+        std::fs::read_to_string(thread.expect("a thread").path().join("comm")).ok()
+    });
+    names.filter(|one| one.trim() == name).count()
+}
+
 /// Current memory of a process, in bytes.
 pub fn memory(process: u32) -> u64 {
     status(process, "VmRSS:")

@@ -1,5 +1,5 @@
-//! Runs work that waits for a file system or for another process on a thread of its own, because one thread serves all
-//! clients.
+//! Runs work that waits for a file system or for another process on a thread of its own, because each thread that serves
+//! clients serves many of them.
 
 /// Runs `work` on a thread that may block. A panic in `work` is resumed in the task that waits for the result.
 pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

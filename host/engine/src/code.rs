@@ -100,7 +100,7 @@ impl CodeCache {
     }
 
     /// The compiled form from the cache. Reading many megabytes and checking their seal takes a while. Both are done on
-    /// another thread, because the one thread that serves all clients must not wait.
+    /// another thread, because a thread that serves clients must not wait.
     async fn cached(
         &self,
         engines: &Arc<Engines>,

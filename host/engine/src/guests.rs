@@ -1,6 +1,6 @@
-//! The threads that guests run on, apart from the thread that serves clients.
+//! The threads that guests run on, apart from the threads that serve clients.
 //!
-//! A call begins on the thread that serves clients: most calls end within microseconds, and a change of threads would
+//! A call begins on the thread that serves its client: most calls end within microseconds, and a change of threads would
 //! take longer. A guest that computes for longer than a tick, or waits, is moved to the threads of guests, so that
 //! busy guests do not delay a client's `ping`. A guest that uses files is moved before its first operation on a file.
 

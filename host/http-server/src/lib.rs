@@ -13,6 +13,7 @@ mod body;
 mod caller;
 mod client_address;
 mod cluster_rates;
+mod connection_threads;
 mod connections;
 mod host_ids;
 mod issuer;
@@ -59,6 +60,7 @@ pub use settings::{Page, Readiness, Settings};
 pub use settings_error::InvalidSettings;
 pub use tls::{Tls, TlsError};
 
+use crate::connection_threads::ConnectionThreads;
 use crate::listener::StopSignals;
 use crate::router::Router;
 
@@ -109,6 +111,7 @@ where
     F: Fn() -> S + Send + Sync + 'static,
 {
     let (connections, tls) = (settings.connections, settings.tls.clone());
+    let threads = ConnectionThreads::new(settings.more_threads);
     let signals = StopSignals { stop: settings.stop.clone(), shutdown: shutdown.clone() };
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
     settings.access.allow_own(own_origins(&listener, tls.is_some())).map_err(invalid)?;
@@ -121,7 +124,7 @@ where
         }
     };
     tokio::select! {
-        () = listener::accept(listener, connections, tls, Arc::new(router), signals) => {}
+        () = listener::accept(listener, connections, threads, tls, Arc::new(router), signals) => {}
         () = following => {}
     }
     Ok(())

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::client_address::PeerAddress;
+use crate::connection_threads::{Accepted, ConnectionThreads};
 use crate::connections::{Connection, Connections};
 use crate::router::Router;
 use crate::timeouts::{RECEIVE_TIMEOUT, SEND_TIMEOUT};
@@ -45,10 +46,12 @@ impl StopSignals {
     }
 }
 
-/// Accepts connections until a signal comes, and then waits for the connections to end.
+/// Accepts connections until a signal comes, and then waits for the connections to end. `connections`: the maximum number
+/// of open connections.
 pub(crate) async fn accept<S: ServerHandler>(
     listener: TcpListener,
     connections: NonZeroU32,
+    mut threads: ConnectionThreads,
     tls: Option<Tls>,
     router: Arc<Router<S>>,
     signals: StopSignals,
@@ -74,14 +77,26 @@ pub(crate) async fn accept<S: ServerHandler>(
             router.refusal_log.note(peer, "all connections are busy");
             continue;
         };
+        let Accepted { runtime, stream } = match threads.assign(stream) {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::debug!("a connection ended before it was served: {error}");
+                continue;
+            }
+        };
         let (router, tls, signals) = (router.clone(), tls.clone(), signals.clone());
-        tasks.spawn(async move {
+        let served = async move {
+            let stream = match stream.arrive() {
+                Ok(stream) => stream,
+                Err(error) => return tracing::warn!("a connection cannot be served: {error}"),
+            };
             let close = connection.close.clone();
             let served = serve(stream, Arc::new(connection), tls, router, signals);
             if close.run_until_cancelled(served).await.is_none() {
                 tracing::debug!("a connection was closed for a new one");
             }
-        });
+        };
+        tasks.spawn_on(served, &runtime);
     }
     // The system refuses new connections from now on.
     drop(listener);

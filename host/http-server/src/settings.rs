@@ -32,6 +32,9 @@ pub struct Settings {
     /// that need no token may have all. If there are too many, an old connection is closed for a new one: first one of
     /// an unknown peer, then one without an accepted request, then an idle one.
     pub connections: NonZeroU32,
+    /// Number of threads that serve connections, besides the one that runs [`serve`](crate::serve). Connections are given
+    /// to all threads in turn.
+    pub more_threads: usize,
     /// Maximum number of open sessions, of both transports together.
     pub sessions: NonZeroU32,
     /// Maximum number of open sessions of one caller or, without tokens, of one peer. Programs of this machine that
@@ -72,6 +75,7 @@ impl Settings {
             streamable: true,
             legacy_sse: true,
             connections: number(256),
+            more_threads: 0,
             sessions: number(128),
             sessions_per_principal: None,
             requests_per_second: number(500),

@@ -1,5 +1,6 @@
 //! Tests of the pages that the server serves beside MCP.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,4 +32,30 @@ async fn a_page_is_made_each_time_it_is_read() {
     let mut connection = server.connect().await;
     connection.send("HEAD /metrics", &[], "").await;
     assert_eq!(connection.head().await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn connections_are_given_to_threads_in_turn_and_stay_there() {
+    let server = TestServer::start(|settings| {
+        settings.more_threads = 2;
+        let thread = || format!("{:?}", std::thread::current().id());
+        settings.pages.insert("/thread".into(), Page::new(move || ("text/plain", thread().into())));
+    })
+    .await;
+    let mut connections = Vec::new();
+    for _ in 0..6 {
+        connections.push(server.connect().await);
+    }
+    let mut rounds = Vec::new();
+    for _ in 0..2 {
+        let mut threads = Vec::new();
+        for connection in &mut connections {
+            connection.send("GET /thread", &[], "").await;
+            threads.push(connection.reply().await.body);
+        }
+        rounds.push(threads);
+    }
+    assert_eq!(rounds[0], rounds[1]);
+    assert_eq!(rounds[0][..3], rounds[0][3..]);
+    assert_eq!(rounds[0].iter().collect::<BTreeSet<_>>().len(), 3);
 }

@@ -61,8 +61,7 @@ impl ServerHandler for Echo {
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-// Two threads, because Portcullis also has more than one: it serves all clients on one thread, and runs guests on
-// others.
+// Two threads, because Portcullis also has more than one: for connections over HTTP, and for guests.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> Result<(), Failed> {
     if let Some(address) = std::env::args().nth(1) {

@@ -44,6 +44,8 @@ impl TestServer {
     pub async fn start(change: impl FnOnce(&mut Settings)) -> Self {
         let echo = Echo::new();
         let mut settings = Settings::new(echo.raw.clone());
+        // What holds for connections on one thread holds for those on several.
+        settings.more_threads = 2;
         change(&mut settings);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

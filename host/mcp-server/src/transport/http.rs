@@ -16,6 +16,9 @@ use super::{DRAIN, settings as make};
 use crate::mcp::{Server, Shared};
 use portcullis_core::host::Host;
 
+/// Maximum number of threads that serve connections.
+const MAX_THREADS: usize = 8;
+
 /// The path of the MCP endpoint.
 pub use portcullis_http_server::PATH;
 
@@ -50,6 +53,9 @@ pub fn settings(
 ) -> Result<Settings, SettingsError> {
     let mut settings = make::settings(config, rules, shared.raw.clone())?;
     settings.readiness = readiness(shared);
+    // A connection stays on its thread, so each processor serves clients of its own.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    settings.more_threads = processors.min(MAX_THREADS) - 1;
     settings.cluster_rates = shared.cluster.clone().map(cluster_rates);
     settings.cluster = shared.cluster.clone();
     if config.metrics_listen.is_none() {

@@ -94,8 +94,8 @@ fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Re
     ended
 }
 
-/// A runtime with one thread. One thread serves all clients: passing a message between threads takes longer than most
-/// calls. Long-running plugins and blocking work have threads of their own.
+/// A runtime with one thread. It serves the client of stdio: passing a message between threads takes longer than most
+/// calls. Connections over HTTP, long-running plugins and blocking work have threads of their own.
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_all().build().context("starting the runtime")
