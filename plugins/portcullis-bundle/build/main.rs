@@ -54,10 +54,18 @@ fn main() {
     }
 }
 
-/// The target folder of the plugins. It differs from the folder of the outer build, which cargo has locked.
+/// Whether the outer build is a release.
+fn is_release() -> bool {
+    env::var_os("PROFILE").is_some_and(|profile| profile == "release")
+}
+
+/// The target folder of the plugins. It differs from the folder of the outer build, which cargo has locked. Releases have a
+/// folder of their own: the plugins of a release have other flags, and in one folder each kind of build would build the
+/// plugins of the other kind anew.
 fn target_dir(out: &Path) -> PathBuf {
     // TARGET_DIR/PROFILE/build/PACKAGE-HASH/out
-    out.ancestors().nth(4).expect("OUT_DIR lies in the target folder").join("plugins")
+    let target = out.ancestors().nth(4).expect("OUT_DIR lies in the target folder");
+    target.join(if is_release() { "release-plugins" } else { "plugins" })
 }
 
 /// Installs the wasm target if it is missing.
@@ -103,7 +111,7 @@ fn build(workspace: &Path, target_dir: &Path, plugins: &BTreeSet<&str>) {
         cargo.env_remove(name);
     }
     // Only in releases: tests build their own plugins in the same folder, and share what both depend on.
-    if env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
+    if is_release() {
         cargo.env("CARGO_ENCODED_RUSTFLAGS", without_places(workspace, target_dir));
     }
     let status = cargo.status().expect("cargo runs");

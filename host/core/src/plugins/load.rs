@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use portcullis_confine::Commands;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::admission::{judge, keep_granted, tools};
 use super::{LoadedPlugin, Plugins, RejectedComponent, bundled, description, hints, is_bundled};
@@ -22,17 +23,25 @@ use portcullis_engine::ComponentFile;
 /// Loads the plugins of a host, one at a time. Plugins that take long to load come last.
 pub struct Loader {
     sandbox: Arc<Sandbox>,
-    config: Config,
+    config: Arc<Config>,
     folders: Folders,
     commands: Arc<Commands>,
     lock: Lock,
     /// Candidates whose file has not been opened yet, each with its index among all candidates.
     unopened: VecDeque<(usize, Candidate)>,
+    /// The next candidates, whose files are being opened.
+    opening: VecDeque<(usize, Opening)>,
     /// Opened components that have to be compiled.
     uncompiled: Vec<(usize, Opened)>,
     loaded: BTreeMap<usize, Arc<LoadedPlugin>>,
     refused: BTreeMap<usize, RejectedComponent>,
     remarks: Vec<String>,
+}
+
+/// A component whose file is being opened on a thread of its own: to read a large file and compute its digest may take long.
+struct Opening {
+    candidate: Candidate,
+    opened: JoinHandle<Result<Opened, RejectedComponent>>,
 }
 
 /// A component whose file is open.
@@ -51,11 +60,12 @@ impl Loader {
             config.commands().expect("the commands were checked when the configuration was read");
         let mut loader = Self {
             sandbox,
-            config: config.clone(),
+            config: Arc::new(config.clone()),
             folders: folders.clone(),
             commands: Arc::new(Commands::new(commands)),
             lock: Lock::at(folders.lock.clone()),
             unopened: VecDeque::new(),
+            opening: VecDeque::new(),
             uncompiled: Vec::new(),
             loaded: BTreeMap::new(),
             refused: BTreeMap::new(),
@@ -96,16 +106,12 @@ impl Loader {
     /// Takes one step: loads or refuses one more plugin, or finds that it has to be compiled. `false`: all are loaded
     /// or refused.
     pub async fn next(&mut self) -> bool {
-        if let Some((index, candidate)) = self.unopened.pop_front() {
-            // Reading a large file may take long.
-            let (config, lock) = (self.config.clone(), self.lock.clone());
-            let opening = {
-                let candidate = candidate.clone();
-                move || candidate.open_approved(&config, &lock)
-            };
-            let opened = tokio::task::spawn_blocking(opening).await.unwrap_or_else(|error| {
+        self.open_ahead();
+        if let Some((index, Opening { candidate, opened })) = self.opening.pop_front() {
+            let opened = opened.await.unwrap_or_else(|error| {
                 Err(candidate.refuse(None, format!("opening its file failed: {error}")))
             });
+            self.open_ahead();
             match opened {
                 Ok(opened) => self.load_if_compiled(index, opened).await,
                 Err(refused) => drop(self.refused.insert(index, refused)),
@@ -119,9 +125,27 @@ impl Loader {
         true
     }
 
+    /// Starts to open the next files, as many at a time as the machine has processors.
+    fn open_ahead(&mut self) {
+        let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+        while self.opening.len() < at_once
+            && let Some((index, candidate)) = self.unopened.pop_front()
+        {
+            let (opened, config, lock) =
+                (candidate.clone(), self.config.clone(), self.lock.clone());
+            let opened = spawn_blocking(move || opened.open_approved(&config, &lock));
+            self.opening.push_back((index, Opening { candidate, opened }));
+        }
+    }
+
+    /// Whether all plugins are opened.
+    fn are_opened(&self) -> bool {
+        self.unopened.is_empty() && self.opening.is_empty()
+    }
+
     /// Whether all remaining plugins have to be compiled.
     pub fn is_compiling(&self) -> bool {
-        self.unopened.is_empty() && !self.uncompiled.is_empty()
+        self.are_opened() && !self.uncompiled.is_empty()
     }
 
     /// The plugins that are loaded so far.
@@ -130,7 +154,7 @@ impl Loader {
             loaded: self.loaded.values().cloned().collect(),
             refused: self.refused.values().cloned().collect(),
             remarks: self.remarks.clone(),
-            complete: self.unopened.is_empty() && self.uncompiled.is_empty(),
+            complete: self.are_opened() && self.uncompiled.is_empty(),
         }
     }
 
