@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import lzma
 import tarfile
 import time
 import zipfile
@@ -11,7 +12,17 @@ Entry = tuple[str, bytes, bool]
 
 
 def tar_gz(entries: list[Entry], when: int) -> bytes:
-    """A gzipped tar archive, with an entry for each folder."""
+    """A tar archive that is compressed by gzip, with an entry for each folder."""
+    return gzip.compress(tar(entries, when), compresslevel=9, mtime=0)
+
+
+def tar_xz(entries: list[Entry], when: int) -> bytes:
+    """As `tar_gz`, compressed by xz: two thirds of the size, for readers that know xz."""
+    return lzma.compress(tar(entries, when), preset=6)
+
+
+def tar(entries: list[Entry], when: int) -> bytes:
+    """A tar archive, with an entry for each folder."""
     inner = io.BytesIO()
     with tarfile.open(fileobj=inner, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for folder in folders(entries):
@@ -22,7 +33,7 @@ def tar_gz(entries: list[Entry], when: int) -> bytes:
             head = tarfile.TarInfo(path)
             head.size, head.mode, head.mtime = len(contents), 0o755 if executable else 0o644, when
             archive.addfile(head, io.BytesIO(contents))
-    return gzip.compress(inner.getvalue(), compresslevel=9, mtime=0)
+    return inner.getvalue()
 
 
 def zipped(entries: list[Entry], when: int) -> bytes:

@@ -104,6 +104,9 @@ class Packages(unittest.TestCase):
         with tarfile.open(fileobj=io.BytesIO(part(debian, "control.tar.gz"))) as archive:
             text = archive.extractfile("./control").read().decode()
         self.assertIn("libc6 (>= 2.34)", text)
+        # dpkg reads no other member as the files of the package.
+        with tarfile.open(fileobj=io.BytesIO(part(debian, "data.tar.xz"))) as archive:
+            self.assertTrue(archive.getmember("./usr/bin/portcullis").mode & stat.S_IXUSR)
 
     def test_npm_packages_have_one_version_and_know_each_other(self):
         packages = {}

@@ -3,7 +3,7 @@
 import gzip
 import hashlib
 
-from containers import ar, tar_gz
+from containers import ar, tar_gz, tar_xz
 
 
 def make(product):
@@ -35,7 +35,7 @@ def make(product):
     members = [
         ("debian-binary", b"2.0\n"),
         ("control.tar.gz", tar_gz(control, product.time)),
-        ("data.tar.gz", tar_gz(entries, product.time)),
+        ("data.tar.xz", tar_xz(entries, product.time)),
     ]
     return {f"portcullis_{product.version}_{architecture}.deb": ar(members, product.time)}
 

@@ -8,6 +8,10 @@ const DESCRIPTION: usize = 700;
 /// Maximum length of the sentence about a member in an outline, in bytes.
 const SENTENCE: usize = 100;
 
+/// The elements of HTML that stand within a sentence.
+const IN_SENTENCES: [&str; 11] =
+    ["a", "abbr", "b", "code", "em", "i", "kbd", "span", "strong", "tt", "var"];
+
 /// The lists of members in an outline, and the path of each list in the symbol.
 const LISTS: [(&str, &str); 12] = [
     ("properties", "/ui5-metadata/properties"),
@@ -184,14 +188,47 @@ fn signature(member: &Map<String, Value>) -> String {
 
 /// A member in one line, with the first sentence of its description.
 fn described(member: &Map<String, Value>) -> String {
-    let description = text(member, "description");
-    let end = description.find(['\n', '<']).unwrap_or(description.len());
-    let end = description[..end].find(". ").map_or(end, |dot| dot + 1);
+    let paragraph = first_paragraph(text(member, "description"));
+    // After an abbreviation such as `e.g.`, a word in small letters follows.
+    let begins = |dot: usize| !paragraph[dot + 2..].starts_with(char::is_lowercase);
+    let mut dots = paragraph.match_indices(". ").map(|(dot, _)| dot);
+    let end = dots.find(|dot| begins(*dot)).map_or(paragraph.len(), |dot| dot + 1);
     let line = signature(member);
-    match cut(description[..end].trim(), SENTENCE) {
+    match cut(paragraph[..end].trim(), SENTENCE) {
         sentence if sentence.is_empty() => line,
         sentence => format!("{line} - {sentence}"),
     }
+}
+
+/// A description until its first line break or the first tag that begins something else than words. Tags within a
+/// sentence, such as those of code, are left out, and their words are kept.
+fn first_paragraph(description: &str) -> String {
+    let mut paragraph = String::new();
+    let mut rest = description;
+    while let Some(at) = rest.find(['\n', '<']) {
+        paragraph.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if rest.starts_with('\n') {
+            return paragraph;
+        }
+        let Some((tag, after)) = rest[1..].split_once('>').filter(|(tag, _)| is_tag(tag)) else {
+            paragraph.push('<');
+            rest = &rest[1..];
+            continue;
+        };
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        if !IN_SENTENCES.contains(&name.to_ascii_lowercase().as_str()) {
+            return paragraph;
+        }
+        rest = after;
+    }
+    paragraph.push_str(rest);
+    paragraph
+}
+
+/// Whether the text after `<` is that of a tag.
+fn is_tag(text: &str) -> bool {
+    text.trim_start_matches('/').starts_with(|first: char| first.is_ascii_alphabetic())
 }
 
 /// Shortens the longest of the lists until the outline has at most that many bytes.
@@ -281,6 +318,26 @@ fn cut(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_first_sentence_of_a_member_has_the_words_of_its_tags() {
+        for (description, expected) in [
+            (
+                "Determines the text of the <code>Button</code>.",
+                "Determines the text of the Button.",
+            ),
+            ("Is <a href=\"#/x\">shown</a>. Not this.", "Is shown."),
+            ("If a < b, and b<c. Not this.", "If a < b, and b<c."),
+            ("Sets it.<br>Not this.", "Sets it."),
+            ("Sets it:<ul><li>not this</li></ul>", "Sets it:"),
+            ("Sets it\nnot this", "Sets it"),
+            ("An end without <code", "An end without <code"),
+        ] {
+            let member = json!({ "name": "text", "description": description });
+            let Value::Object(member) = member else { unreachable!("it is an object") };
+            assert_eq!(described(&member), format!("text - {expected}"));
+        }
+    }
+
     fn class(methods: usize, text: &str) -> Map<String, Value> {
         let mut all = vec![
             json!({ "name": "getText", "visibility": "public", "returnValue": { "type": "string" } }),
@@ -331,10 +388,10 @@ mod tests {
     fn a_line_has_the_first_sentence_if_it_fits() {
         let text = "Does <b>it</b>. Well.";
         let of = |most: usize| outline(&class(20, text), most)["methods"][1].clone();
-        assert_eq!(of(3000), "method0 - Does");
+        assert_eq!(of(3000), "method0 - Does it.");
         let text = "The first: e.g. this one. The second.";
         let of_text = |most: usize| outline(&class(20, text), most)["methods"][1].clone();
-        assert_eq!(of_text(3000), "method0 - The first: e.g.");
+        assert_eq!(of_text(3000), "method0 - The first: e.g. this one.");
         assert_eq!(of_text(850), "method0");
     }
 
