@@ -35,8 +35,8 @@ pub use guest_failure::GuestFailure;
 use guest_failure::{WALL_LIMIT, error_text};
 pub use linked_component::Feature;
 use linked_component::LinkedComponent;
-use prepared::{InstanceMaker, NextInstance, PreparedInstance};
 pub use outbox::Outbox;
+use prepared::{InstanceMaker, NextInstance, PreparedInstance};
 pub use shared_state::{Broadcast, DeferredJob, SharedState};
 pub use state::{
     ALWAYS_LINKED, CallContext, CallNotification, InstanceState, PluginResources, RequestHandle,
