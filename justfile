@@ -71,11 +71,11 @@ cluster calls="2000" *seed: sessions
     PORTCULLIS="$target/debug/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/run.mjs {{calls}} {{seed}}
 
 # Measure how the throughput of a cluster grows with its hosts (needs redis-server)
-throughput: _build
+throughput:
     #!/usr/bin/env bash
     set -euo pipefail
     target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
-    cargo build --quiet --release --bin portcullis
+    cargo build --quiet --release
     cargo build --quiet --package guest-conformance --package guest-keeper --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
     plugins="$target/plugins/wasm32-wasip2/plugin"
     PORTCULLIS="$target/release/portcullis" CONFORMANCE="$plugins/guest_conformance.wasm" KEEPER="$plugins/guest_keeper.wasm" node tests/cluster/throughput.mjs

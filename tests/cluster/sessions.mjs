@@ -273,7 +273,7 @@ const tests = {
 		await restart(one);
 	},
 
-	async "what a plugin says at one host is told to the clients of all, once"([one, two, three]) {
+	async "what a plugin says at one host is told to the clients of all, of a resource once"([one, two, three]) {
 		const [session, client, uri] = [await Session.open(one), new Modern(two.port), "test://template/told/data"];
 		await session.ask(one, "resources/subscribe", { uri });
 		const legacy = await session.listen(one);

@@ -3,7 +3,6 @@
 
 use std::io;
 
-use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -18,15 +17,6 @@ struct Thread {
     /// Ends the thread when it is dropped. `None`: the thread of the caller, which stays.
     _end: Option<DropGuard>,
 }
-
-/// An accepted connection and the runtime of the thread that serves it.
-pub(crate) struct Accepted {
-    pub(crate) runtime: Handle,
-    pub(crate) stream: StreamOnItsWay,
-}
-
-/// A connection that the runtime of no thread watches yet.
-pub(crate) struct StreamOnItsWay(std::net::TcpStream);
 
 impl ConnectionThreads {
     /// The thread of the caller, which has a runtime of tokio, and `more` threads. If the system has too few threads, there
@@ -45,16 +35,11 @@ impl ConnectionThreads {
         Self { threads, next: 0 }
     }
 
-    /// Assigns a connection to the next thread.
-    ///
-    /// # Errors
-    ///
-    /// The system refuses a change of the connection's settings.
-    pub(crate) fn assign(&mut self, stream: TcpStream) -> io::Result<Accepted> {
-        let stream = StreamOnItsWay(stream.into_std()?);
-        let runtime = self.threads[self.next % self.threads.len()].runtime.clone();
-        self.next = self.next.wrapping_add(1);
-        Ok(Accepted { runtime, stream })
+    /// The runtime of the next thread.
+    pub(crate) fn next(&mut self) -> &Handle {
+        let turn = self.next % self.threads.len();
+        self.next = turn + 1;
+        &self.threads[turn].runtime
     }
 }
 
@@ -75,16 +60,5 @@ impl Thread {
             runtime.shutdown_background();
         })?;
         Ok(Self { runtime: handle, _end: Some(end.drop_guard()) })
-    }
-}
-
-impl StreamOnItsWay {
-    /// The connection, on the runtime of the thread that calls this function.
-    ///
-    /// # Errors
-    ///
-    /// The system has no memory for watching the connection.
-    pub(crate) fn arrive(self) -> io::Result<TcpStream> {
-        TcpStream::from_std(self.0)
     }
 }

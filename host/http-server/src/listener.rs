@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::client_address::PeerAddress;
-use crate::connection_threads::{Accepted, ConnectionThreads};
+use crate::connection_threads::ConnectionThreads;
 use crate::connections::{Connection, Connections};
 use crate::router::Router;
 use crate::timeouts::{RECEIVE_TIMEOUT, SEND_TIMEOUT};
@@ -77,16 +77,11 @@ pub(crate) async fn accept<S: ServerHandler>(
             router.refusal_log.note(peer, "all connections are busy");
             continue;
         };
-        let Accepted { runtime, stream } = match threads.assign(stream) {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                tracing::debug!("a connection ended before it was served: {error}");
-                continue;
-            }
-        };
+        // The runtime of this thread gives the connection up, and that of the serving thread watches it.
+        let stream = stream.into_std();
         let (router, tls, signals) = (router.clone(), tls.clone(), signals.clone());
         let served = async move {
-            let stream = match stream.arrive() {
+            let stream = match stream.and_then(TcpStream::from_std) {
                 Ok(stream) => stream,
                 Err(error) => return tracing::warn!("a connection cannot be served: {error}"),
             };
@@ -96,7 +91,7 @@ pub(crate) async fn accept<S: ServerHandler>(
                 tracing::debug!("a connection was closed for a new one");
             }
         };
-        tasks.spawn_on(served, &runtime);
+        tasks.spawn_on(served, threads.next());
     }
     // The system refuses new connections from now on.
     drop(listener);

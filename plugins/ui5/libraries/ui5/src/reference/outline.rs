@@ -211,12 +211,12 @@ fn first_paragraph(description: &str) -> String {
         if rest.starts_with('\n') {
             return paragraph;
         }
-        let Some((tag, after)) = rest[1..].split_once('>').filter(|(tag, _)| is_tag(tag)) else {
+        let tag = rest[1..].split_once('>').and_then(|(tag, after)| Some((tag_name(tag)?, after)));
+        let Some((name, after)) = tag else {
             paragraph.push('<');
             rest = &rest[1..];
             continue;
         };
-        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
         if !IN_SENTENCES.contains(&name.to_ascii_lowercase().as_str()) {
             return paragraph;
         }
@@ -226,9 +226,11 @@ fn first_paragraph(description: &str) -> String {
     paragraph
 }
 
-/// Whether the text after `<` is that of a tag.
-fn is_tag(text: &str) -> bool {
-    text.trim_start_matches('/').starts_with(|first: char| first.is_ascii_alphabetic())
+/// The name of the tag with this text between `<` and `>`. `None`: it is no tag.
+fn tag_name(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches('/');
+    let name = text.split_once([' ', '/']).map_or(text, |(name, _)| name);
+    name.starts_with(|first: char| first.is_ascii_alphabetic()).then_some(name)
 }
 
 /// Shortens the longest of the lists until the outline has at most that many bytes.
