@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bindings::portcullis::plugin::request::ListKind;
 use crate::catalog::Catalog;
-use crate::plugins::{LoadedPlugin, Loader, Plugins};
+use crate::plugins::{LoadedPlugin, Loader, LoadingProgress, Plugins};
 use crate::sandbox::{Broadcast, Feature, Origin, SharedState};
 use crate::upstreams::{UpstreamEvent, UpstreamSource, Upstreams};
 pub use configured::Configured;
@@ -143,10 +143,10 @@ impl Host {
             }
         }
         let catalog = self.catalog().await;
-        if has(&catalog) || catalog.plugins.complete {
+        if has(&catalog) || catalog.plugins.is_complete() {
             return catalog;
         }
-        self.loaded(&configured, |plugins| plugins.complete).await;
+        self.loaded(&configured, Plugins::is_complete).await;
         self.catalog().await
     }
 
@@ -180,7 +180,7 @@ impl Host {
     /// Whether all plugins are loaded, and the host is not shutting down.
     pub fn is_ready(&self) -> bool {
         let loading = &self.configured().loading;
-        let is_complete = loading.so_far().is_some_and(|plugins| plugins.complete);
+        let is_complete = loading.so_far().is_some_and(|plugins| plugins.is_complete());
         is_complete && !self.shutdown.is_cancelled()
     }
 
@@ -289,19 +289,10 @@ impl Host {
         });
     }
 
-    /// The plugins for a list: those that are loaded within a short time. If no plugin is loaded by then, the list
-    /// waits for the first one.
+    /// The plugins for a list: see [`Loading::for_lists`].
     async fn plugins_for_lists(self: &Arc<Self>, configured: &Arc<Configured>) -> Arc<Plugins> {
         self.loaded(configured, |_| true).await;
-        let until = configured.loading.deadline();
-        let all = self.loaded(configured, |all| all.complete);
-        match tokio::time::timeout_at(until, all).await {
-            Ok(all) => all,
-            Err(_) => {
-                let is_enough = |plugins: &Plugins| plugins.complete || !plugins.loaded.is_empty();
-                self.loaded(configured, is_enough).await
-            }
-        }
+        configured.loading.for_lists().await
     }
 
     /// Publishes the plugins that are loaded so far, and discards the catalog that lacks some of them.
@@ -338,7 +329,7 @@ impl Host {
     /// The catalog with all plugins. Waits until each plugin is loaded or refused, and makes the definitions of the
     /// tools.
     pub async fn whole_catalog(self: &Arc<Self>) -> Arc<Catalog> {
-        self.loaded(&self.configured(), |plugins| plugins.complete).await;
+        self.loaded(&self.configured(), Plugins::is_complete).await;
         self.tools().await.0
     }
 
@@ -373,7 +364,7 @@ impl Host {
     pub fn supports(&self, feature: Feature) -> bool {
         let Some(shown) = self.published_now() else { return true };
         let catalog = &shown.catalog;
-        if !catalog.plugins.complete {
+        if !catalog.plugins.is_complete() {
             return true;
         }
         let upstream_has = |capability| {
@@ -408,7 +399,7 @@ async fn load(host: Weak<Host>, configured: Arc<Configured>, begin: BeginLoading
     }
     let mut is_published = true;
     loop {
-        let is_compiling = loader.is_compiling();
+        let is_compiling = loader.progress() == LoadingProgress::Compiling;
         if is_compiling && !is_published && !publish(&loader) {
             return;
         }

@@ -147,11 +147,28 @@ pub struct Plugins {
     pub refused: Vec<RejectedComponent>,
     /// Further remarks for the operator.
     pub remarks: Vec<String>,
-    /// Whether loading is finished. If not, further components are being opened or compiled.
-    pub complete: bool,
+    /// How far loading is.
+    pub progress: LoadingProgress,
+}
+
+/// How far the loading of all plugins is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum LoadingProgress {
+    /// Files are still being opened.
+    #[default]
+    Opening,
+    /// All files are opened. The plugins that are not loaded yet have to be compiled, which may take minutes.
+    Compiling,
+    /// Each plugin is loaded or refused.
+    Complete,
 }
 
 impl Plugins {
+    /// Whether each plugin is loaded or refused.
+    pub fn is_complete(&self) -> bool {
+        self.progress == LoadingProgress::Complete
+    }
+
     /// Loads the bundled plugins and those in the plugin folders.
     pub async fn load(sandbox: Arc<Sandbox>, config: &Config, folders: &Folders) -> Self {
         let mut loader = Loader::begin(sandbox, config, folders).await;

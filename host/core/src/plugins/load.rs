@@ -9,7 +9,10 @@ use portcullis_confine::Commands;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::admission::{judge, keep_granted, tools};
-use super::{LoadedPlugin, Plugins, RejectedComponent, bundled, description, hints, is_bundled};
+use super::{
+    LoadedPlugin, LoadingProgress, Plugins, RejectedComponent, bundled, description, hints,
+    is_bundled,
+};
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
@@ -138,14 +141,15 @@ impl Loader {
         }
     }
 
-    /// Whether all plugins are opened.
-    fn are_opened(&self) -> bool {
-        self.unopened.is_empty() && self.opening.is_empty()
-    }
-
-    /// Whether all remaining plugins have to be compiled.
-    pub fn is_compiling(&self) -> bool {
-        self.are_opened() && !self.uncompiled.is_empty()
+    /// How far loading is.
+    pub fn progress(&self) -> LoadingProgress {
+        if !(self.unopened.is_empty() && self.opening.is_empty()) {
+            LoadingProgress::Opening
+        } else if !self.uncompiled.is_empty() {
+            LoadingProgress::Compiling
+        } else {
+            LoadingProgress::Complete
+        }
     }
 
     /// The plugins that are loaded so far.
@@ -154,7 +158,7 @@ impl Loader {
             loaded: self.loaded.values().cloned().collect(),
             refused: self.refused.values().cloned().collect(),
             remarks: self.remarks.clone(),
-            complete: self.are_opened() && self.uncompiled.is_empty(),
+            progress: self.progress(),
         }
     }
 

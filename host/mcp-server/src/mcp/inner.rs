@@ -49,7 +49,7 @@ impl Exchange {
             let host = waiting.clone();
             Box::pin(async move { host.whole_catalog().await })
         });
-        let all = (!catalog.plugins.complete).then_some(whole);
+        let all = (!catalog.plugins.is_complete()).then_some(whole);
         InnerCalls { catalog, all, shared: host.shared_state.clone(), is_excluded, journal, rounds }
     }
 

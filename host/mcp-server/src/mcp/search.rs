@@ -238,7 +238,7 @@ impl Server {
     async fn has_tool(&self, visible: &Visible, name: &str) -> bool {
         let is_known = visible.catalog.tool(name).is_some();
         is_known
-            || (!visible.catalog.plugins.complete
+            || (!visible.catalog.plugins.is_complete()
                 && self.shared.host.whole_catalog().await.tool(name).is_some())
     }
 
@@ -256,7 +256,7 @@ impl Server {
             return ControlFlow::Continue(params);
         }
         if params.name == SEARCH {
-            if !visible.catalog.plugins.complete {
+            if !visible.catalog.plugins.is_complete() {
                 // A tool of a plugin that is still being loaded would not be found.
                 self.shared.host.whole_catalog().await;
                 visible = self.visible(selection, caller, &cx.peer).await;
