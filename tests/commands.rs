@@ -111,6 +111,38 @@ fn a_tilde_in_a_path_of_the_configuration_is_the_home_folder() {
 }
 
 #[test]
+fn check_says_why_http_cannot_be_served() {
+    let home = Home::new();
+    let short = home.path().join("short");
+    fs::write(&short, "0123456789").expect("a home");
+    for (section, expected) in [
+        ("token-file = \"$HOME/none\"", "none: No such file"),
+        ("token-file = \"$HOME/short\"", "fewer than 16 bytes"),
+        ("listen = \"0.0.0.0:8719\"", "0.0.0.0:8719 can be reached by other machines"),
+        ("tls-cert = \"$HOME/short\"", "`tls-cert` without `tls-key`"),
+        ("state-key-file = \"$HOME/none\"", "none: No such file"),
+    ] {
+        home.configure(&format!("[http]\n{section}\n"));
+        let checked = home.run(&["check"]);
+        assert_eq!(checked.code, Some(1), "{section}: {checked:?}");
+        let line = checked.stdout.lines().find(|line| line.contains("the section [http]"));
+        assert!(line.is_some_and(|line| line.contains(expected)), "{section}: {checked:?}");
+    }
+    home.configure("[http]\nlisten = \"127.0.0.1:1\"\n");
+    let checked = home.run(&["check"]);
+    assert!(checked.code == Some(0) && !checked.stdout.contains("[http]"), "{checked:?}");
+}
+
+#[test]
+fn check_asks_an_upstream_server_once_and_says_once_that_it_does_not_answer() {
+    let home = Home::new();
+    home.configure(&format!("{CONFIG}[upstreams.gone]\ncommand = \"$HOME/gone\"\n"));
+    let checked = home.run(&["check"]);
+    assert!(checked.stdout.contains("the upstream `gone` does not answer"), "{checked:?}");
+    assert_eq!(checked.stderr.matches("gone").count(), 1, "{checked:?}");
+}
+
+#[test]
 fn audit_shows_a_want_whose_text_is_a_prefix_of_the_grants_text() {
     let home = Home::with(&["fetcher"], "");
     let audit = |grant: &str| {

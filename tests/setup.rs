@@ -303,7 +303,8 @@ fn the_doctor_names_faults_and_their_remedies() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(mends("error", "configuration", &ill).len(), 1, "{ill:?}");
     home.configure("roots = [\"/nowhere/at/all\"]");
-    assert_eq!(mends("error", "roots", &doctor(&home).1).len(), 1);
+    let mend = "create the folder, or correct `roots` in portcullis.toml";
+    assert_eq!(mends("error", "roots", &doctor(&home).1), [mend]);
     home.configure("[host]\nbundled = false\n");
     put(&home, ".local/state/portcullis/portcullis.lock", "oops");
     assert_eq!(mends("error", "approvals", &doctor(&home).1).len(), 1);

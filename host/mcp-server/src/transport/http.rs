@@ -64,6 +64,16 @@ pub fn settings(
     Ok(settings)
 }
 
+/// Whether a server could be started with this configuration. Reads the files of the token and of TLS, and opens no
+/// listener.
+///
+/// # Errors
+///
+/// As [`access_rules`] and [`settings`].
+pub fn check(config: &HttpConfig) -> Result<(), SettingsError> {
+    make::check(config, access_rules(config, BTreeSet::new())?)
+}
+
 /// Serves the host's metrics and the probes on a listener of their own until the host shuts down. No token is needed.
 ///
 /// # Errors

@@ -95,16 +95,9 @@ pub(super) fn settings(
     rules: AccessRules,
     raw: PassthroughKey,
 ) -> Result<Settings, SettingsError> {
-    let (cert, key) = ("tls-cert", "tls-key");
-    let tls = match (&config.tls_cert, &config.tls_key) {
-        (Some(certificate), Some(key)) => Some(Tls::load(certificate, key)?),
-        (None, None) => None,
-        (Some(_), None) => return Err(SettingsError::HalfOfTls { given: cert, missing: key }),
-        (None, Some(_)) => return Err(SettingsError::HalfOfTls { given: key, missing: cert }),
-    };
     Ok(Settings {
         access: Access::new(rules)?,
-        tls,
+        tls: tls(config)?,
         legacy_sse: config.legacy_sse,
         connections: config.connections,
         sessions: config.sessions,
@@ -115,6 +108,27 @@ pub(super) fn settings(
         body_bytes: config.body_bytes,
         ..Settings::new(raw)
     })
+}
+
+/// Certificate and private key. `None`: neither is configured.
+fn tls(config: &HttpConfig) -> Result<Option<Tls>, SettingsError> {
+    let (cert, key) = ("tls-cert", "tls-key");
+    match (&config.tls_cert, &config.tls_key) {
+        (Some(certificate), Some(key)) => Ok(Some(Tls::load(certificate, key)?)),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(SettingsError::HalfOfTls { given: cert, missing: key }),
+        (None, Some(_)) => Err(SettingsError::HalfOfTls { given: key, missing: cert }),
+    }
+}
+
+/// Whether the rules and the files for TLS can be used.
+///
+/// # Errors
+///
+/// As [`settings`].
+pub(super) fn check(config: &HttpConfig, rules: AccessRules) -> Result<(), SettingsError> {
+    Access::new(rules)?;
+    tls(config).map(drop)
 }
 
 /// The hosts of the configured OAuth issuers and of their keys, which may have private addresses.

@@ -7,7 +7,10 @@ use serde_json::json;
 use super::CommandEnd;
 use super::context::CommandContext;
 use super::style::{green, red};
+use portcullis_core::config::HttpConfig;
 use portcullis_core::plugins::{GrantComparison, Plugins, compare};
+use portcullis_mcp_server::mcp::StateKeys;
+use portcullis_mcp_server::transport;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +104,7 @@ pub(super) async fn run(context: &CommandContext, json: bool) -> anyhow::Result<
 
 /// The findings about the configuration, the roots, the audit, the commands, the plugins and the upstream servers.
 pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Findings> {
-    let (catalog, _) = context.overview().await?;
+    let (catalog, summaries) = context.overview().await?;
     let mut findings = Findings::default();
     match &context.source {
         Some(path) => findings.good("configuration", format!("configuration: {}", path.display())),
@@ -119,10 +122,10 @@ pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Finding
     for warning in super::safety::warnings(context) {
         findings.remark("configuration", warning, None);
     }
+    http(&context.config.http, &mut findings);
     verify_audit(context.audit.folder(), &mut findings);
     commands(context, &mut findings)?;
     examine(&catalog.plugins, &mut findings);
-    let mut missing = Vec::new();
     for name in context.config.upstreams.keys() {
         match catalog.upstreams.iter().find(|one| *one.source.name == **name) {
             Some(offer) => findings.good(
@@ -133,24 +136,37 @@ pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Finding
                     offer.listing.peer.version
                 ),
             ),
-            None => missing.push(name.as_str()),
-        }
-    }
-    if !missing.is_empty() {
-        let all = context.upstream_summaries().await?;
-        let reason = |name: &str| all.iter().find(|one| one.name == name)?.reason.clone();
-        for name in missing {
-            let text = match reason(name) {
-                Some(why) => format!("the upstream `{name}` does not answer: {why}"),
-                None => format!("the upstream `{name}` does not answer"),
-            };
-            findings.remark("upstreams", text, Some(format!("portcullis audit {name}")));
+            None => {
+                let summary = summaries.iter().find(|one| one.name == *name);
+                let text = match summary.and_then(|one| one.reason.as_ref()) {
+                    Some(why) => format!("the upstream `{name}` does not answer: {why}"),
+                    None => format!("the upstream `{name}` does not answer"),
+                };
+                findings.remark("upstreams", text, Some(format!("portcullis audit {name}")));
+            }
         }
     }
     for remark in catalog.remarks {
         findings.remark("plugins", remark.text, None);
     }
     Ok(findings)
+}
+
+/// Adds why `serve --http` could not start, if it could not. Everyone's configuration has this section, so a section that
+/// is right is not mentioned.
+fn http(config: &HttpConfig, findings: &mut Findings) {
+    let fault = |findings: &mut Findings, why: &dyn std::fmt::Display| {
+        let text = format!("the section [http]: `portcullis serve --http` cannot start: {why}");
+        findings.fault("configuration", text, None);
+    };
+    if let Err(error) = transport::http::check(config) {
+        fault(findings, &error);
+    }
+    if let Some(file) = &config.state_key_file
+        && let Err(error) = StateKeys::in_file(file)
+    {
+        fault(findings, &error);
+    }
 }
 
 /// Adds what the programs that plugins may run can reach, which of these programs are missing, and which are refused

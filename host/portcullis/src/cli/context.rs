@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use portcullis_mcp_client::Memory;
 use portcullis_mcp_server::mcp::{Shared, StateKeys};
 use portcullis_roots::{HostFile, HostFiles, InvalidRoot, Root, Roots};
@@ -137,8 +136,8 @@ impl CommandContext {
     ) -> anyhow::Result<Self> {
         let own = [&folders.store, &folders.audit, &folders.cache, &folders.plugins];
         let own = HostFiles::new(own.into_iter().map(|folder| HostFile::folder(folder.clone())));
-        let open = |root: &PathBuf| Root::open(root, &own).with_context(|| no_root(root));
-        let roots = roots.iter().map(open).collect::<anyhow::Result<_>>()?;
+        let open = |root: &PathBuf| open_root(root, &own, "name an existing folder");
+        let roots = roots.iter().map(open).collect::<Result<_, _>>()?;
         let roots = Roots::new(roots, own);
         let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
         let (code, key) = (user.cache.clone(), SealKey::at(user.key.clone()));
@@ -214,14 +213,6 @@ impl CommandContext {
         Ok(Upstreams::new(upstreams, lock, logins, memory, is_locked, audit, previous)?)
     }
 
-    /// The state of each upstream server. The servers are started for this and closed afterwards.
-    pub async fn upstream_summaries(&self) -> anyhow::Result<Vec<Summary>> {
-        let upstreams = self.upstreams()?;
-        let all = report_if_slow("asking the upstream servers", upstreams.summaries()).await;
-        upstreams.close().await;
-        Ok(all)
-    }
-
     /// The catalog, and the state of each upstream server.
     pub async fn overview(&self) -> anyhow::Result<(Catalog, Vec<Summary>)> {
         let upstreams = self.upstreams()?;
@@ -271,9 +262,12 @@ fn open_audit(config: &Config, folders: &Folders) -> Audit {
 fn open_roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roots> {
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let mut roots = Vec::new();
-    for path in config.roots.iter().chain(&common.roots) {
+    let in_config = "create the folder, or correct `roots` in portcullis.toml";
+    let in_options = "create the folder, or pass an existing one with --root";
+    let configured = config.roots.iter().map(|path| (path, in_config));
+    for (path, hint) in configured.chain(common.roots.iter().map(|path| (path, in_options))) {
         let path = std::path::absolute(path)?;
-        let root = Root::open(&path, &own).with_context(|| no_root(&path))?;
+        let root = open_root(&path, &own, hint)?;
         if root.is_everything() {
             tracing::warn!(
                 "the root {} is the whole machine: plugins can be granted every file on it, except those \
@@ -328,6 +322,23 @@ fn host_files(
     let absolute =
         own.into_iter().filter_map(|file| file.absolute().inspect_err(warn_unprotected).ok());
     HostFiles::new(absolute)
+}
+
+/// A root that the operator named cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("{fault}\n  hint: {hint}")]
+pub struct UnopenedRoot {
+    /// Which root it is, and why it cannot be opened.
+    pub fault: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+fn open_root(path: &Path, own: &HostFiles, hint: &'static str) -> Result<Root, UnopenedRoot> {
+    Root::open(path, own).map_err(|error| {
+        let cause = portcullis_sanitize::error_chain(&error);
+        UnopenedRoot { fault: format!("{}: {cause}", no_root(path)), hint }
+    })
 }
 
 fn no_root(path: &Path) -> String {

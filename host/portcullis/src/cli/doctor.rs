@@ -12,7 +12,7 @@ use portcullis_sanitize::{error_chain, visible, visible_line};
 use serde_json::json;
 
 use super::check::{Finding, Findings, Level};
-use super::context::{CommandContext, ReadConfig};
+use super::context::{CommandContext, ReadConfig, UnopenedRoot};
 use super::style::{faint, green, red};
 use super::{CommandEnd, Common, setup};
 
@@ -61,9 +61,12 @@ impl Args {
         let context = match CommandContext::new(common, read) {
             Ok(context) => context,
             Err(error) => {
-                let mend =
-                    "create the folder, or change `roots` in portcullis.toml and --root".to_owned();
-                findings.fault("roots", error_chain(error.as_ref()), Some(mend));
+                match error.downcast_ref::<UnopenedRoot>() {
+                    Some(UnopenedRoot { fault, hint }) => {
+                        findings.fault("roots", fault, Some((*hint).to_owned()));
+                    }
+                    None => findings.fault("configuration", error_chain(error.as_ref()), None),
+                }
                 return Ok(());
             }
         };
