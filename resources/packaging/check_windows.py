@@ -81,8 +81,12 @@ def check(files: list[pathlib.Path], folder: pathlib.Path) -> None:
     run("the folder of Wine", FOLDER, *wine(), folder / "wine")
     server = pathlib.Path(wine()[0]).with_name("wineserver")
     keeper = str(server) if server.exists() else "wineserver"
-    # Keeps the server of Wine running, so that it is not counted as time of the installation.
-    run("the server of Wine", keeper, "-p", env=os.environ | variables(folder))
+    # The server that made the folder ends a few seconds later, and while it runs, no other one can be started.
+    run("the end of the first server of Wine", keeper, "-w", env=os.environ | variables(folder))
+    # Starts Wine's Windows and keeps it running, so that its start is not counted as time of the installation. Its programs must
+    # not inherit the pipes of a command, whose ends would be waited for.
+    start = ["sh", "-c", '"$0" -p >/dev/null 2>&1 && exec "$1" wineboot >/dev/null 2>&1', keeper, *wine()]
+    run("the start of Wine's Windows", *start, env=os.environ | variables(folder))
     try:
         check_archive(the(files, "the archive", ".zip"), folder)
         wheel = install_wheel(the(files, "the wheel", ".whl"), folder, is_foreign=True)

@@ -23,6 +23,7 @@ use super::watches::{MAX_SUBSCRIPTIONS, Watcher, start_watch, too_many_subscript
 use super::{failures, shared_subscriptions};
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
 use portcullis_core::sandbox::Broadcast;
+use portcullis_mcp_client::Object;
 
 impl Server {
     /// Sends notifications to a legacy client, until its session ends. Log records that upstream servers send outside
@@ -39,13 +40,13 @@ impl Server {
         tokio::spawn(async move {
             loop {
                 let one = tokio::select! {
-                    one = next(&mut news, &end) => one,
+                    one = end.run_until_cancelled(news.next()) => one.flatten(),
                     Some(uri) = changed.recv() => {
                         let changed = ResourceUpdatedNotificationParam::new(uri);
                         log_failure(peer.notify_resource_updated(changed).await);
                         continue;
                     }
-                    Some(record) = next(&mut logs, &end), if is_only_session => {
+                    Some(record) = next_record(&mut logs, &end), if is_only_session => {
                         let Some(session) = session.upgrade() else { return };
                         let record: Option<LoggingMessageNotificationParam> =
                             serde_json::from_value(record.into()).ok();
@@ -130,7 +131,7 @@ impl Server {
         let (sink, shutdown) = (subscription.sink().clone(), self.shared.host.shutdown.clone());
         loop {
             let one = tokio::select! {
-                one = next(&mut news, &shutdown) => one,
+                one = shutdown.run_until_cancelled(news.next()) => one.flatten(),
                 Some(uri) = changed.recv() => Some(Broadcast::Resource(uri)),
                 () = subscription.cancelled() => None,
             };
@@ -180,17 +181,13 @@ fn log_failure(sent: Result<(), ServiceError>) {
     }
 }
 
-/// The next message. `None`: the senders were dropped, or `end` was cancelled.
-async fn next<T: Clone>(messages: &mut Receiver<T>, end: &CancellationToken) -> Option<T> {
+/// The next log record. `None`: the host has ended, or `end` was cancelled.
+async fn next_record(records: &mut Receiver<Object>, end: &CancellationToken) -> Option<Object> {
     loop {
-        let one = tokio::select! {
-            one = messages.recv() => one,
-            () = end.cancelled() => return None,
-        };
-        match one {
-            Ok(one) => return Some(one),
-            // Some messages were missed. A client that lists or reads again gets the newest state.
-            Err(RecvError::Lagged(_)) => {}
+        match end.run_until_cancelled(records.recv()).await? {
+            Ok(record) => return Some(record),
+            // The client takes records too slowly, so some were lost.
+            Err(RecvError::Lagged(count)) => tracing::debug!("{count} log records were lost"),
             Err(RecvError::Closed) => return None,
         }
     }

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use portcullis_roots::Roots;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Notify, broadcast};
 
 use super::outbox::Outbox;
 use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::portcullis::plugin::request::ListKind;
 
-/// Maximum number of notifications that wait for a slow client. If there are more, the oldest are lost.
+/// Maximum number of notifications that wait for a slow client. If there are more, the oldest are lost: see [`News::next`].
 const MAX_BROADCASTS: usize = 256;
 
 /// Maximum number of waiting jobs of one plugin.
@@ -30,8 +31,36 @@ pub enum Broadcast {
     Resource(String),
     /// A list has changed.
     List(ListKind),
-    /// Any resource may have changed, because what other hosts said about them was missed.
+    /// Any resource may have changed, because what was said about them was lost.
     AnyResource,
+}
+
+/// The notifications that one client gets.
+pub struct News {
+    received: broadcast::Receiver<Broadcast>,
+    /// What the client is told instead of what was lost.
+    instead_of_lost: Vec<Broadcast>,
+}
+
+impl News {
+    /// The next notification. If some were lost, because the client takes them too slowly, the client is told that all
+    /// lists and resources may have changed. `None`: the host has ended.
+    pub async fn next(&mut self) -> Option<Broadcast> {
+        loop {
+            if let Some(one) = self.instead_of_lost.pop() {
+                return Some(one);
+            }
+            match self.received.recv().await {
+                Ok(one) => return Some(one),
+                Err(RecvError::Lagged(_)) => {
+                    let lists = [ListKind::Tools, ListKind::Prompts, ListKind::Resources];
+                    self.instead_of_lost.push(Broadcast::AnyResource);
+                    self.instead_of_lost.extend(lists.map(Broadcast::List));
+                }
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
 }
 
 /// A job that a plugin deferred.
@@ -113,8 +142,8 @@ impl SharedState {
     }
 
     /// A receiver of all notifications from now on.
-    pub fn listen(&self) -> broadcast::Receiver<Broadcast> {
-        self.news.subscribe()
+    pub fn listen(&self) -> News {
+        News { received: self.news.subscribe(), instead_of_lost: Vec::new() }
     }
 
     /// A number that grows with each reported change of the list of tools.
@@ -235,6 +264,26 @@ mod tests {
         let first = shared.next_job().await;
         assert_eq!((&*first.request, &*first.job), ("first", b"1".as_slice()));
         assert_eq!(shared.next_job().await.job, [0, 0]);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_lost_notifications_is_told_that_everything_may_have_changed() {
+        let shared = SharedState::default();
+        let mut news = shared.listen();
+        let one = |n: usize| Broadcast::Resource(format!("a://{n}"));
+        (0..MAX_BROADCASTS).for_each(|n| shared.tell(one(n)));
+        assert_eq!(news.next().await, Some(one(0)), "all of them wait");
+        (0..2).for_each(|n| shared.tell(one(n)));
+        for list in [ListKind::Resources, ListKind::Prompts, ListKind::Tools] {
+            assert_eq!(news.next().await, Some(Broadcast::List(list)));
+        }
+        assert_eq!(news.next().await, Some(Broadcast::AnyResource));
+        assert_eq!(news.next().await, Some(one(2)), "only the oldest were lost");
+        drop(shared);
+        for _ in 0..MAX_BROADCASTS - 1 {
+            assert!(news.next().await.is_some());
+        }
+        assert_eq!(news.next().await, None);
     }
 
     #[test]
