@@ -37,7 +37,7 @@ pub use linked_component::Feature;
 use linked_component::LinkedComponent;
 pub use outbox::Outbox;
 use prepared::{InstanceMaker, NextInstance, PreparedInstance};
-pub use shared_state::{Broadcast, DeferredJob, SharedState};
+pub use shared_state::{Broadcast, DeferredJob, News, SharedState};
 pub use state::{
     ALWAYS_LINKED, CallContext, CallNotification, InstanceState, PluginResources, RequestHandle,
 };
