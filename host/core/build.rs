@@ -21,7 +21,8 @@ fn main() {
     let engine = compile::settings(&target)
         .and_then(|config| wasmtime::Engine::new(&config))
         .expect("wasmtime compiles for this target");
-    let mut source = String::from("pub const PLUGINS: &[Bundled] = &[\n");
+    // Not a constant: each crate that names a constant may get a copy of it, here of 57 MB.
+    let mut source = String::from("pub static PLUGINS: &[Bundled] = &[\n");
     for plugin in portcullis_bundle::PLUGINS {
         let name = plugin.name;
         let code = engine
