@@ -121,9 +121,13 @@ views: _build
 views-firefox:
     cd tests/ui && npm ci --ignore-scripts && npm run firefox
 
-# Build the binary for Windows and run it under Wine, in the tests that pass there (needs gcc-mingw-w64-x86-64 and wine64; `--skip`: is no failure where they are missing)
-platforms *options:
+# Build the binary for Windows and run it under Wine, in the tests that pass there, and check that all code compiles for macOS (needs gcc-mingw-w64-x86-64 and wine64, and Python with venv; `--skip`: is no failure where the former are missing)
+platforms *options: macos
     tests/platforms/windows.sh {{options}}
+
+# Check that the program and its tests compile for macOS, on both of its processors (needs Python with venv, and PyPI)
+macos:
+    tests/platforms/macos.sh
 
 # Build the bundled plugins of the last commit twice, in different folders, and compare them byte for byte
 reproducible:
