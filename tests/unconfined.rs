@@ -19,6 +19,11 @@ fn unconfined<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| scope.spawn(there).join()).expect("see above")
 }
 
+/// A system that is not Linux has no Landlock anyway.
+#[cfg(not(target_os = "linux"))]
+fn refuse_landlock() {}
+
+#[cfg(target_os = "linux")]
 fn refuse_landlock() {
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
     /// The numbers of `landlock_create_ruleset`, `landlock_add_rule` and `landlock_restrict_self`, and `ENOSYS`.
