@@ -17,6 +17,9 @@ use crate::support::home::Home;
 /// Size in bytes of a component that takes a second to compile. It is compiled before larger components.
 const SLOW: usize = 120_000;
 
+/// Size in bytes of a component that takes several seconds to compile. It is compiled after `echo`.
+const LARGE: usize = 600_000;
+
 /// A home in which `echo` has to be compiled, after a slow component. The plugins in `known` are compiled already.
 fn home(known: &[&str], config: &str) -> Home {
     let home = Home::with(&[], config);
@@ -99,6 +102,19 @@ fn a_program_waits_for_a_plugin_that_is_being_compiled() {
         let lost = client.call("run_code", json!({ "code": "return tools.lost" }));
         assert!(text_of(&lost).contains("tools has no \"lost\""), "{}", text_of(&lost));
     }
+}
+
+#[test]
+fn a_call_does_not_wait_for_plugins_that_are_compiled_after_its_own() {
+    let home = home(&[], "");
+    drop_bomb(&home, "large", LARGE);
+    let mut client = Client::start(&home, Era::Legacy);
+    let compiler = StoppedCompiler::of(&mut client);
+    let called = client.begin("echo", json!({ "text": "hello" }));
+    drop(compiler);
+    let called = client.finish(called);
+    assert!(compiler_of(client.process().id()).is_some(), "it waited for the large component");
+    assert_eq!(text_of(&called), "hello");
 }
 
 #[test]

@@ -120,8 +120,8 @@ impl Host {
     }
 
     /// A catalog for which `has` is true, or else the latest catalog. Tries these in turn: the current catalog, the
-    /// bundled plugins, all sources that are known without starting a server, a new catalog, and a new catalog once
-    /// all plugins are compiled.
+    /// bundled plugins, all sources that are known without starting a server, and a new catalog each time a plugin is
+    /// compiled, until all are.
     pub async fn catalog_with(self: &Arc<Self>, has: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
         let configured = self.configured();
         let known = configured.shown.lock().clone().filter(|shown| has(&shown.catalog));
@@ -142,12 +142,18 @@ impl Host {
                 return Arc::new(known);
             }
         }
-        let catalog = self.catalog().await;
-        if has(&catalog) || catalog.plugins.is_complete() {
-            return catalog;
+        loop {
+            // Read again each time: a reload may have replaced it.
+            let configured = self.configured();
+            let catalog = self.catalog().await;
+            if has(&catalog) || catalog.plugins.is_complete() {
+                return catalog;
+            }
+            // Not until all are loaded: others may take minutes to compile.
+            let before = catalog.plugins.loaded.len();
+            let is_news = |now: &Plugins| now.is_complete() || now.loaded.len() > before;
+            self.loaded(&configured, is_news).await;
         }
-        self.loaded(&configured, Plugins::is_complete).await;
-        self.catalog().await
     }
 
     /// The catalog of the bundled plugins, which are loaded without delay.
