@@ -172,8 +172,7 @@ release-arm64 *options:
     target=aarch64-unknown-linux-musl
     place="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
     # C sources of crates are compiled by Zig, which has the headers of musl.
-    [ -x "$place/zig/bin/python" ] || python3 -m venv "$place/zig"
-    "$place/zig/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1
+    resources/packaging/fetch-zig "$place"
     export PYTHON="$place/zig/bin/python" ZIG_TARGET=aarch64-linux-musl
     export CC_aarch64_unknown_linux_musl="{{justfile_directory()}}/resources/packaging/zig-cc"
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld

@@ -7,8 +7,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-[ -x "$folder/zig/bin/python" ] || python3 -m venv "$folder/zig"
-"$folder/zig/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1
+resources/packaging/fetch-zig "$folder"
 export PYTHON="$folder/zig/bin/python"
 compiler="$PWD/resources/packaging/zig-cc"
 export CC_aarch64_apple_darwin="$compiler" CC_x86_64_apple_darwin="$compiler"

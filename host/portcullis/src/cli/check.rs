@@ -152,20 +152,14 @@ pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Finding
     Ok(findings)
 }
 
-/// Adds why `serve --http` could not start, if it could not. Everyone's configuration has this section, so a section that
-/// is right is not mentioned.
+/// Adds why `serve --http` could not start, if it could not. Each configuration has this section, so a section that is right
+/// is not mentioned.
 fn http(config: &HttpConfig, findings: &mut Findings) {
-    let fault = |findings: &mut Findings, why: &dyn std::fmt::Display| {
+    let server = transport::http::check(config).err().map(|error| error.to_string());
+    let keys = config.state_key_file.as_deref().and_then(|file| StateKeys::in_file(file).err());
+    for why in [server, keys.map(|error| error.to_string())].into_iter().flatten() {
         let text = format!("the section [http]: `portcullis serve --http` cannot start: {why}");
         findings.fault("configuration", text, None);
-    };
-    if let Err(error) = transport::http::check(config) {
-        fault(findings, &error);
-    }
-    if let Some(file) = &config.state_key_file
-        && let Err(error) = StateKeys::in_file(file)
-    {
-        fault(findings, &error);
     }
 }
 
