@@ -144,7 +144,7 @@ fuzz target seconds="60":
 # Measure speed and memory compared with a native server, on an idle machine (options: see host/portcullis/benches/speed/main.rs, such as growth=FOLDER)
 [positional-arguments]
 bench *options:
-    cargo bench --package portcullis --bench speed -- "$@"
+    cargo bench --bench speed -- "$@"
 
 # Test how packages are made, with a small program in the place of the binary (needs python)
 packaging:

@@ -178,7 +178,8 @@ impl Servers {
     /// Builds the native server and the guest, because `cargo bench` does not build them.
     pub fn build() -> Self {
         let portcullis = Portcullis::build();
-        cargo(&["build", "--release", "--package", "portcullis", "--example", "native-echo"]);
+        // Without `--package`: with the features of one package, wasmtime would be built once more.
+        cargo(&["build", "--release", "--example", "native-echo"]);
         let folder = portcullis.server.program.parent().expect("a binary lies in a folder");
         let native = folder.join(format!("examples/native-echo{}", env::consts::EXE_SUFFIX));
         let native = server(&native, portcullis.home.path(), &[], &[ANY_PORT]);
@@ -236,10 +237,17 @@ fn append_section(component: &Path, content: &str) {
 #[expect(clippy::disallowed_methods, reason = "cargo says where cargo is")]
 fn cargo(args: &[&str]) {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = command(Path::new(&cargo))
-        .args(args)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .status()
-        .expect("cargo runs");
+    let mut command = command(Path::new(&cargo));
+    command.args(args).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    // The build script of `ring` asks to be run again whenever one of these variables of `cargo bench` differs, and all
+    // that needs TLS would be built once more, now and after the benchmark.
+    for (name, _) in env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_")
+            || name.to_string_lossy().starts_with("CARGO_MANIFEST_")
+        {
+            command.env_remove(name);
+        }
+    }
+    let status = command.status().expect("cargo runs");
     assert!(status.success(), "cargo {}: {status}", args.join(" "));
 }
