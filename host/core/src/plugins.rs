@@ -7,6 +7,7 @@ mod hints;
 pub mod inspect;
 mod install;
 mod load;
+mod open;
 mod unused;
 
 use std::sync::{Arc, OnceLock};
@@ -16,12 +17,14 @@ use crate::capabilities::Capability;
 use crate::capabilities::files::Scope;
 use crate::config::{Config, Folders};
 use crate::gate::Policy;
+use crate::lock::Lock;
 use crate::sandbox::{ComponentInfo, Feature, Import, Origin, Plugin, Sandbox};
 use crate::schema::{Schema, SchemaError};
 
 pub use approve::{ApprovalError, Review, review};
 pub use install::{InstallError, Installation, PlaceOf, place_of, uninstall};
-pub use load::{Loader, folders_of};
+pub use load::Loader;
+pub use open::folders_of;
 pub use unused::{UnusedGrant, UnusedReason, Uses, unused_grants};
 
 mod bundled {
@@ -169,9 +172,14 @@ impl Plugins {
         self.progress == LoadingProgress::Complete
     }
 
-    /// Loads the bundled plugins and those in the plugin folders.
-    pub async fn load(sandbox: Arc<Sandbox>, config: &Config, folders: &Folders) -> Self {
-        let mut loader = Loader::begin(sandbox, config, folders).await;
+    /// Loads the bundled plugins and those in the plugin folders. `lock`: the lock file.
+    pub async fn load(
+        sandbox: Arc<Sandbox>,
+        config: &Config,
+        folders: &Folders,
+        lock: Lock,
+    ) -> Self {
+        let mut loader = Loader::begin(sandbox, config, folders, lock).await;
         while loader.next().await {}
         loader.so_far()
     }

@@ -185,7 +185,7 @@ impl Upstreams {
     #[expect(clippy::disallowed_methods, reason = "children are started by way of this program")]
     pub fn new<'a>(
         all: impl Iterator<Item = (&'a String, &'a Config)>,
-        lock: PathBuf,
+        lock: Lock,
         logins: PathBuf,
         memory: Memory,
         is_locked: bool,
@@ -228,7 +228,7 @@ impl Upstreams {
         let enabled = all.filter(|(_, one)| one.enabled != Some(false));
         let all = enabled.map(source).collect::<Result<_, _>>()?;
         let first_list = OnceLock::new();
-        Ok(Self { all, lock: Lock::at(lock), is_locked, first_list, parked, audit })
+        Ok(Self { all, lock, is_locked, first_list, parked, audit })
     }
 
     /// The offers of all servers. Servers whose lists are known are not started, and their lists may come from an

@@ -236,3 +236,21 @@ fn the_file_is_parsed_once_and_again_after_another_process_wrote_it() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(own.plugin("weather").unwrap(), None);
 }
+
+#[test]
+fn a_first_use_replaces_no_approval() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = LockFile::at(folder.path().join("portcullis.lock"));
+    let other = LockFile::at(folder.path().join("portcullis.lock"));
+    let before = own.approved_plugins().unwrap();
+    assert_eq!(before.digest("weather"), None);
+    // Another process is faster.
+    other.approve_plugin("weather", "1", "reviewed").unwrap();
+    assert!(own.approve_new_plugin("weather", "2").unwrap().is_none());
+    assert_eq!(own.plugin("weather").unwrap().as_deref(), Some("1"));
+    assert_eq!(before.digest("weather"), None, "it is of one moment");
+
+    let new = own.approve_new_plugin("clock", "3").unwrap().expect("it is new");
+    assert_eq!((new.approval.digest.as_str(), new.approval.reason.as_str()), ("3", FIRST_USE));
+    assert_eq!(own.approved_plugins().unwrap().digest("clock"), Some("3"));
+}

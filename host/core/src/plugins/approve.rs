@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::description::{Difference, differences, of_component};
 use super::inspect::{Inspection, inspect};
-use super::load::candidates;
+use super::open::candidates;
 use crate::config::{Config, Folders};
 use crate::lock::{Approval, ApprovalKey, LockError, LockFile, NewApproval};
 use crate::sandbox::Sandbox;

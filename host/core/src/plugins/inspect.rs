@@ -10,7 +10,8 @@ use std::sync::Arc;
 use portcullis_confine::Commands;
 
 use super::admission::{judge, tools};
-use super::load::{Candidate, Opened, candidates, ungranted};
+use super::load::ungranted;
+use super::open::{Candidate, Opened, candidates};
 use super::{PluginTool, RejectedComponent, hints};
 use crate::bindings::Want;
 use crate::capabilities::{Capability, Grants};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::description::of_component;
 use super::inspect::Inspection;
-use super::load::{candidates, folders_of};
+use super::open::{candidates, folders_of};
 use crate::config::{Config, Folders, is_name};
 use crate::lock::{ApprovalKey, LockError, LockFile, NewApproval, Provenance};
 use crate::sandbox::{Origin, Sandbox};

@@ -1,27 +1,25 @@
 //! Loads plugins one by one: bundled plugins first, then those with cached compiled code, then those that have to be
 //! compiled.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portcullis_confine::Commands;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::admission::{judge, keep_granted, tools};
+use super::open::{Candidate, Opened, OpeningResult, candidates, changed, open_on_threads};
 use super::{
-    LoadedPlugin, LoadingProgress, Plugins, RejectedComponent, bundled, description, hints,
-    is_bundled,
+    LoadedPlugin, LoadingProgress, Plugins, RejectedComponent, description, hints, is_bundled,
 };
 use crate::capabilities::{Capability, Grants};
-use crate::config::{Config, Folders, is_name};
+use crate::config::{Config, Folders};
 use crate::gate::Policy;
-use crate::lock::{ApprovalKey, FIRST_USE, Lock, LockError};
+use crate::lock::{ApprovalKey, Lock, LockError};
 use crate::sandbox::{
-    CachePlace, Code, ComponentInfo, Feature, Origin, Plugin, PluginResources, PluginTerms,
-    Sandbox, StorePlace,
+    CachePlace, ComponentInfo, Feature, Origin, Plugin, PluginResources, PluginTerms, Sandbox,
+    StorePlace,
 };
-use portcullis_engine::ComponentFile;
 
 /// Loads the plugins of a host, one at a time. Plugins that take long to load come last.
 pub struct Loader {
@@ -30,10 +28,10 @@ pub struct Loader {
     folders: Folders,
     commands: Arc<Commands>,
     lock: Lock,
-    /// Candidates whose file has not been opened yet, each with its index among all candidates.
-    unopened: VecDeque<(usize, Candidate)>,
-    /// The next candidates, whose files are being opened.
-    opening: VecDeque<(usize, Opening)>,
+    /// Candidates whose file is not open yet, by their index among all candidates.
+    unopened: BTreeMap<usize, Candidate>,
+    /// The results of the threads that open the files. `None`: these threads are not started yet.
+    opening: Option<UnboundedReceiver<OpeningResult>>,
     /// Opened components that have to be compiled.
     uncompiled: Vec<(usize, Opened)>,
     loaded: BTreeMap<usize, Arc<LoadedPlugin>>,
@@ -41,24 +39,14 @@ pub struct Loader {
     remarks: Vec<String>,
 }
 
-/// A component whose file is being opened on a thread of its own: to read a large file and compute its digest may take long.
-struct Opening {
-    candidate: Candidate,
-    opened: JoinHandle<Result<Opened, RejectedComponent>>,
-}
-
-/// A component whose file is open.
-pub(super) struct Opened {
-    pub(super) candidate: Candidate,
-    code: Code,
-    pub(super) digest: String,
-    /// The lock file, if the component has no approval yet: loading the component approves it.
-    unapproved: Option<Lock>,
-}
-
 impl Loader {
-    /// Loads the bundled plugins, whose code is compiled already.
-    pub async fn begin(sandbox: Arc<Sandbox>, config: &Config, folders: &Folders) -> Self {
+    /// Loads the bundled plugins, whose code is compiled already. `lock`: the lock file.
+    pub async fn begin(
+        sandbox: Arc<Sandbox>,
+        config: &Config,
+        folders: &Folders,
+        lock: Lock,
+    ) -> Self {
         let commands =
             config.commands().expect("the commands were checked when the configuration was read");
         let mut loader = Self {
@@ -66,9 +54,9 @@ impl Loader {
             config: Arc::new(config.clone()),
             folders: folders.clone(),
             commands: Arc::new(Commands::new(commands)),
-            lock: Lock::at(folders.lock.clone()),
-            unopened: VecDeque::new(),
-            opening: VecDeque::new(),
+            lock,
+            unopened: BTreeMap::new(),
+            opening: None,
             uncompiled: Vec::new(),
             loaded: BTreeMap::new(),
             refused: BTreeMap::new(),
@@ -88,8 +76,8 @@ impl Loader {
                 continue;
             }
             match candidate.bundled {
-                None => loader.unopened.push_back((index, candidate)),
-                Some(_) => match candidate.open_approved(config, &loader.lock) {
+                None => drop(loader.unopened.insert(index, candidate)),
+                Some(_) => match candidate.open() {
                     Ok(opened) => loader.finish(index, opened).await,
                     Err(refused) => drop(loader.refused.insert(index, refused)),
                 },
@@ -109,16 +97,8 @@ impl Loader {
     /// Takes one step: loads or refuses one more plugin, or finds that it has to be compiled. `false`: all are loaded
     /// or refused.
     pub async fn next(&mut self) -> bool {
-        self.open_ahead();
-        if let Some((index, Opening { candidate, opened })) = self.opening.pop_front() {
-            let opened = opened.await.unwrap_or_else(|error| {
-                Err(candidate.refuse(None, format!("opening its file failed: {error}")))
-            });
-            self.open_ahead();
-            match opened {
-                Ok(opened) => self.load_if_compiled(index, opened).await,
-                Err(refused) => drop(self.refused.insert(index, refused)),
-            }
+        if !self.unopened.is_empty() {
+            self.load_next_opened().await;
             return true;
         }
         // Small components first: a large one may take a minute to compile.
@@ -128,22 +108,30 @@ impl Loader {
         true
     }
 
-    /// Starts to open the next files, as many at a time as the machine has processors.
-    fn open_ahead(&mut self) {
-        let at_once = std::thread::available_parallelism().map_or(1, usize::from);
-        while self.opening.len() < at_once
-            && let Some((index, candidate)) = self.unopened.pop_front()
-        {
-            let (opened, config, lock) =
-                (candidate.clone(), self.config.clone(), self.lock.clone());
-            let opened = spawn_blocking(move || opened.open_approved(&config, &lock));
-            self.opening.push_back((index, Opening { candidate, opened }));
+    /// Loads the next component whose file is open, if it is compiled.
+    async fn load_next_opened(&mut self) {
+        let opening = self.opening.get_or_insert_with(|| {
+            let (config, lock) = (self.config.clone(), self.lock.clone());
+            open_on_threads(&self.unopened, config, lock, self.sandbox.clone())
+        });
+        let Some((index, opened)) = opening.recv().await else {
+            for (index, candidate) in std::mem::take(&mut self.unopened) {
+                let reason = "opening its file failed: the host's log says why".to_owned();
+                self.refused.insert(index, candidate.refuse(None, reason));
+            }
+            return;
+        };
+        self.unopened.remove(&index);
+        match opened {
+            Ok(opened) if opened.known.is_some() => self.finish(index, opened).await,
+            Ok(opened) => self.uncompiled.push((index, opened)),
+            Err(refused) => drop(self.refused.insert(index, refused)),
         }
     }
 
     /// How far loading is.
     pub fn progress(&self) -> LoadingProgress {
-        if !(self.unopened.is_empty() && self.opening.is_empty()) {
+        if !self.unopened.is_empty() {
             LoadingProgress::Opening
         } else if !self.uncompiled.is_empty() {
             LoadingProgress::Compiling
@@ -169,15 +157,6 @@ impl Loader {
         plugins
     }
 
-    async fn load_if_compiled(&mut self, index: usize, opened: Opened) {
-        let limits = self.config.limits_of(&opened.candidate.name);
-        if self.sandbox.remembered(&opened.digest, &limits).is_some() {
-            self.finish(index, opened).await;
-        } else {
-            self.uncompiled.push((index, opened));
-        }
-    }
-
     async fn finish(&mut self, index: usize, opened: Opened) {
         match self.load(opened).await {
             Ok(loaded) => drop(self.loaded.insert(index, Arc::new(loaded))),
@@ -187,14 +166,16 @@ impl Loader {
 
     async fn load(&self, opened: Opened) -> Result<LoadedPlugin, RejectedComponent> {
         let ungranted =
-            ungranted(&opened, &self.sandbox, &self.config, &self.folders, &self.commands);
-        let Opened { candidate, code, digest, unapproved } = opened;
+            || ungranted(&opened, &self.sandbox, &self.config, &self.folders, &self.commands);
+        let found = match &opened.known {
+            Some(known) => known.clone(),
+            None => ungranted().examine().await,
+        };
+        let Opened { candidate, code, digest, is_new, .. } = opened;
         let (name, sandbox) = (&candidate.name, &self.sandbox);
         let own = self.config.plugins.get(name).cloned().unwrap_or_default();
-        let info = ungranted
-            .examine()
-            .await
-            .map_err(|refused| candidate.refuse(Some(digest.clone()), refused.to_string()))?;
+        let info =
+            found.map_err(|refused| candidate.refuse(Some(digest.clone()), refused.to_string()))?;
         let refuse = |reason| RejectedComponent {
             info: Some(Arc::new(info.clone())),
             ..candidate.refuse(Some(digest.clone()), reason)
@@ -240,12 +221,14 @@ impl Loader {
             }
         }
         hints::correct(name, &mut tools, &policy, &own.trusted_hints, &mut remarks);
-        if let Some(lock) = unapproved
-            && let Err(error) = self.approve_first(&lock, name, &digest, &info).await
-        {
-            remarks.push(format!(
-                "the approval of `{name}` cannot be written, so changes of its file go unnoticed: {error}"
-            ));
+        if is_new {
+            match self.approve_first(name, &digest, &info).await {
+                Ok(true) => {}
+                Ok(false) => return Err(refuse(changed(name))),
+                Err(error) => remarks.push(format!(
+                    "the approval of `{name}` cannot be written, so changes of its file go unnoticed: {error}"
+                )),
+            }
         }
         let plugin = plugin(policy);
         let prefix = own.prefix;
@@ -254,22 +237,24 @@ impl Loader {
 }
 
 impl Loader {
-    /// Approves a component that is loaded for the first time.
+    /// Approves a component that is loaded for the first time. `false`: another component was approved under its name
+    /// since the files were opened.
     async fn approve_first(
         &self,
-        lock: &Lock,
         name: &str,
         digest: &str,
         info: &ComponentInfo,
-    ) -> Result<(), LockError> {
+    ) -> Result<bool, LockError> {
         let (name, digest) = (name.to_owned(), digest.to_owned());
         let (description, audit) = (description::of_component(info), self.sandbox.audit().clone());
-        lock.on_a_thread(move |lock| {
-            let new = lock.approve_plugin(&name, &digest, FIRST_USE)?;
+        let approving = self.lock.on_a_thread(move |lock| {
+            let Some(new) = lock.approve_new_plugin(&name, &digest)? else {
+                return Ok(lock.plugin(&name)?.is_some_and(|approved| approved == digest));
+            };
             lock.finish_approval(ApprovalKey::Plugin(&name), &new, &description, &audit);
-            Ok(())
-        })
-        .await
+            Ok(true)
+        });
+        approving.await
     }
 }
 
@@ -292,154 +277,6 @@ pub(super) fn ungranted(
     let places = places(sandbox, name, &Grants::default(), folders, commands);
     let (name, digest) = (name.as_str().into(), digest.as_str().into());
     Plugin::new(sandbox.clone(), name, digest, origin.clone(), code.clone(), terms, places)
-}
-
-impl Opened {
-    pub(super) fn size(&self) -> u64 {
-        match &self.code {
-            Code::Bundled(code) => code.0.len() as u64,
-            Code::File(file) => file.size(),
-        }
-    }
-}
-
-/// A component that may be loaded as a plugin.
-#[derive(Clone)]
-pub(super) struct Candidate {
-    pub(super) name: String,
-    pub(super) origin: Origin,
-    pub(super) bundled: Option<&'static bundled::Bundled>,
-}
-
-impl Candidate {
-    /// The component in this file.
-    pub(super) fn in_file(path: PathBuf) -> Self {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Self { name, origin: Origin::File(path), bundled: None }
-    }
-
-    pub(super) fn refuse(&self, digest: Option<String>, reason: String) -> RejectedComponent {
-        let (name, origin) = (self.name.clone(), self.origin.clone());
-        RejectedComponent { name, origin, digest, reason, info: None }
-    }
-
-    /// The lock file, if loading the component has to approve it. `None`: it is approved, or needs no approval.
-    ///
-    /// # Errors
-    ///
-    /// The text of the refusal, for display: another component was approved under this name, no component was
-    /// approved and the host is locked, or the lock file cannot be read.
-    fn check_approval(
-        &self,
-        config: &Config,
-        lock: &Lock,
-        digest: &str,
-    ) -> Result<Option<Lock>, String> {
-        let follows_changes =
-            config.host.follow_changes == Some(true) && config.host.locked != Some(true);
-        if self.bundled.is_some() || follows_changes {
-            return Ok(None);
-        }
-        let name = &self.name;
-        match lock.file().plugin(name) {
-            Ok(None) if config.host.locked == Some(true) => Err(format!(
-                "it is not approved, and this host is locked: to see it, run `portcullis plugin diff {name}`; to \
-                 approve it, `portcullis plugin approve {name}`"
-            )),
-            Ok(None) => Ok(Some(lock.clone())),
-            Ok(Some(approved)) if approved == digest => Ok(None),
-            Ok(Some(_)) => Err(format!(
-                "its file has changed since it was approved: to see the difference, run `portcullis plugin diff \
-                 {name}`; to approve it, `portcullis plugin approve {name}`"
-            )),
-            Err(error) => Err(format!("the approvals cannot be read: {error}")),
-        }
-    }
-
-    /// Opens the component.
-    pub(super) fn open(self) -> Result<Opened, RejectedComponent> {
-        if !is_name(&self.name) {
-            let reason = "its name must be 1 to 64 letters, digits, `-` and `_`: rename the file";
-            return Err(self.refuse(None, reason.into()));
-        }
-        let (code, digest) = self.code()?;
-        Ok(Opened { candidate: self, code, digest, unapproved: None })
-    }
-
-    /// Opens the component and compares its digest with the approved one.
-    fn open_approved(self, config: &Config, lock: &Lock) -> Result<Opened, RejectedComponent> {
-        let mut opened = self.open()?;
-        let candidate = &opened.candidate;
-        opened.unapproved = candidate
-            .check_approval(config, lock, &opened.digest)
-            .map_err(|reason| candidate.refuse(Some(opened.digest.clone()), reason))?;
-        Ok(opened)
-    }
-
-    /// The component's code and digest.
-    fn code(&self) -> Result<(Code, String), RejectedComponent> {
-        Ok(match (&self.origin, self.bundled) {
-            (_, Some(bundled)) => (Code::Bundled(bundled.code), bundled.digest.to_owned()),
-            (Origin::File(path), None) => {
-                let file = ComponentFile::open(path)
-                    .map_err(|error| self.refuse(None, portcullis_sanitize::error_chain(&error)))?;
-                let digest = file.digest().to_owned();
-                (Code::File(file.into()), digest)
-            }
-            (Origin::Bundled, None) => unreachable!("a bundled candidate has its code"),
-        })
-    }
-}
-
-/// The plugin folders: those in the configuration, or else the user's.
-pub fn folders_of<'a>(config: &'a Config, folders: &'a Folders) -> Vec<&'a Path> {
-    match &config.host.plugin_dirs {
-        Some(named) => named.iter().map(PathBuf::as_path).collect(),
-        None => vec![&folders.plugins],
-    }
-}
-
-/// All components that may be loaded as plugins: the bundled ones, then those in the plugin folders. A folder that
-/// cannot be read adds a remark.
-pub(super) fn candidates(
-    config: &Config,
-    folders: &Folders,
-    remarks: &mut Vec<String>,
-) -> Vec<Candidate> {
-    let mut found = Vec::new();
-    if config.host.bundled.unwrap_or(true) {
-        found.extend(bundled::PLUGINS.iter().map(|plugin| Candidate {
-            name: plugin.name.to_owned(),
-            origin: Origin::Bundled,
-            bundled: Some(plugin),
-        }));
-    }
-    for folder in folders_of(config, folders) {
-        match components(folder) {
-            Ok(paths) => found.extend(paths.into_iter().map(Candidate::in_file)),
-            // The default folder need not exist.
-            Err(error)
-                if error.kind() == std::io::ErrorKind::NotFound
-                    && config.host.plugin_dirs.is_none() => {}
-            Err(error) => {
-                remarks.push(format!("the plugin folder {}: {error}", folder.display()));
-            }
-        }
-    }
-    found
-}
-
-#[expect(clippy::disallowed_methods, reason = "plugins are files in folders")]
-fn components(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "wasm") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
 }
 
 fn places(

@@ -43,8 +43,8 @@ impl Approvals {
         if context.config.host.locked == Some(true) {
             return None;
         }
-        let lock = Lock::at(context.folders.lock.clone());
-        Some(Self { state, lock, audit: context.audit.clone(), replaced: Arc::default() })
+        let (lock, audit) = (context.lock.clone(), context.audit.clone());
+        Some(Self { state, lock, audit, replaced: Arc::default() })
     }
 
     /// Is notified when other hosts replaced an approval of this host.

@@ -16,6 +16,7 @@ use portcullis_core::catalog::Catalog;
 use portcullis_core::config::{self, Config, Folders};
 use portcullis_core::host::{Configured, Host};
 use portcullis_core::listing::Selections;
+use portcullis_core::lock::Lock;
 use portcullis_core::plugins::{Loader, Plugins};
 use portcullis_core::sandbox::Sandbox;
 use portcullis_core::upstreams::{Summary, Upstreams};
@@ -35,6 +36,8 @@ pub struct CommandContext {
     pub roots: Roots,
     /// The audit, in which calls are recorded.
     pub audit: Audit,
+    /// The lock file.
+    pub lock: Lock,
     /// The folder of compiled code.
     code: PathBuf,
     /// The host's key. It seals files in the cache folder and compiled code, and the state between two rounds if there
@@ -97,8 +100,9 @@ impl CommandContext {
             tracing::warn!("{remark}");
         }
         let (code, key) = (folders.cache.clone(), SealKey::at(folders.key.clone()));
+        let lock = Lock::at(folders.lock.clone());
         let cluster = super::cluster::state(&config)?;
-        Ok(Self { config, source, config_file, folders, roots, audit, code, key, cluster })
+        Ok(Self { config, source, config_file, folders, roots, audit, lock, code, key, cluster })
     }
 
     /// A context for the configuration as it is now, with the host's folders, the audit and the cluster of this context.
@@ -117,6 +121,7 @@ impl CommandContext {
             folders: self.folders.clone(),
             roots,
             audit: self.audit.clone(),
+            lock: self.lock.clone(),
             code: self.code.clone(),
             key: self.key.clone(),
             cluster: self.cluster.clone(),
@@ -141,8 +146,9 @@ impl CommandContext {
         let roots = Roots::new(roots, own);
         let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
         let (code, key) = (user.cache.clone(), SealKey::at(user.key.clone()));
+        let lock = Lock::at(folders.lock.clone());
         let (source, config_file, cluster) = (None, None, None);
-        Ok(Self { config, source, config_file, folders, roots, audit, code, key, cluster })
+        Ok(Self { config, source, config_file, folders, roots, audit, lock, code, key, cluster })
     }
 
     /// A new sandbox, which runs plugins.
@@ -158,15 +164,15 @@ impl CommandContext {
     }
 
     async fn load_plugins(&self, config: &Config) -> Plugins {
-        let loading = Plugins::load(self.sandbox(), config, &self.folders);
+        let loading = Plugins::load(self.sandbox(), config, &self.folders, self.lock.clone());
         report_if_slow("loading the plugins (new ones are compiled first)", loading).await
     }
 
     /// A host that loads its plugins into `sandbox` when they are first needed.
     pub fn host(&self, sandbox: Arc<Sandbox>) -> anyhow::Result<Arc<Host>> {
         let config = self.config.clone().for_clients();
-        let folders = self.folders.clone();
-        let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
+        let (folders, lock) = (self.folders.clone(), self.lock.clone());
+        let load = move || async move { Loader::begin(sandbox, &config, &folders, lock).await };
         let upstreams = self.upstreams()?;
         Ok(Host::new(Configured::new(self.roots.clone(), upstreams, self.views(), load)))
     }
@@ -204,7 +210,7 @@ impl CommandContext {
     /// The upstream servers after a reload of the configuration. A server of `previous` whose section is the same keeps
     /// its connections.
     pub fn upstreams_after(&self, previous: Option<&Upstreams>) -> anyhow::Result<Upstreams> {
-        let Folders { lock, logins, .. } = self.folders.clone();
+        let (lock, logins) = (self.lock.clone(), self.folders.logins.clone());
         let upstreams = self.config.upstreams.iter();
         let is_locked = self.config.host.locked == Some(true);
         let memory = Records::sealed(self.folders.cache.join("upstreams"), self.key.clone());
@@ -226,7 +232,7 @@ impl CommandContext {
 
     /// A loader that has loaded the bundled plugins.
     pub async fn loader(&self) -> Loader {
-        Loader::begin(self.sandbox(), &self.config, &self.folders).await
+        Loader::begin(self.sandbox(), &self.config, &self.folders, self.lock.clone()).await
     }
 
     /// The catalog of the plugins that `audience` may use, and of the upstream servers that could be listed.

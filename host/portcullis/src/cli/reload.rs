@@ -144,7 +144,8 @@ impl Reloader<'_> {
         before: &Configured,
     ) -> Plugins {
         let config = context.config.clone().for_clients();
-        let mut loader = Loader::begin(sandbox, &config, &context.folders).await;
+        let mut loader =
+            Loader::begin(sandbox, &config, &context.folders, context.lock.clone()).await;
         while loader.next().await {}
         let mut plugins = loader.so_far();
         plugins.warn();
