@@ -95,7 +95,10 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("roots = [\"$HOME/a\"]", &["variables are not replaced", "`~/…`"]),
     ("roots = [\"~me/a\"]", &["only `~/…`"]),
     ("roots = [\"C:\\Users\\me\"]", &["line 1", "single quotes"]),
-    ("roots = ['relative']", &["not an absolute path", "the whole path"]),
+    (
+        "roots = ['relative']",
+        &["line 1, column 1: `roots`", "not an absolute path", "the whole path"],
+    ),
     ("roots = [\"/nowhere/here/*\"]", &["is a pattern", "write the folder itself"]),
     ("roots = [\"/path/to/projects\"]", &["`/path/to` is from an example"]),
     ("roots = [\"<folder>\"]", &["is from an example"]),
@@ -125,6 +128,17 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("[http]\nlisten = 8719", &["in quotes: listen = \"…\""]),
     ("[plugins.a.grants.files]\naccess = write", &["a string needs quotes"]),
     ("roots =", &["a value follows `=`"]),
+    // Upstream servers.
+    (
+        "roots = []\n[upstreams.a]\nargs = [\"a\"]",
+        &["line 2, column 12: `upstreams.a`", "`command` or `url` is missing"],
+    ),
+    ("[upstreams.a]\ncommand = \"a\"\nurl = \"https://h\"", &["line 1", "remove one of them"]),
+    ("[upstreams.a]\nurl = \"ftp://h\"", &["line 1", "such as `http://localhost:3000/mcp`"]),
+    (
+        "[upstreams.a]\ncommand = \"a\"\n[upstreams.a.tools.b]\nallow = { type = 1 }",
+        &["line 1", "`tools.b.allow`"],
+    ),
     // The form of the file.
     ("[plugins.a]\nenabled = true\n[plugins.a]", &["line 3", "may appear only once"]),
     ("{ \"mcpServers\": {} }", &["this is JSON", "`portcullis import FILE`"]),
@@ -155,6 +169,7 @@ fn values_that_only_look_like_mistakes_are_accepted() {
         "[upstreams.a]\ncommand = \"a\"\nenv = { A = \"${x}-{n}\", B = \"$5\" }",
         "[upstreams.a]\nurl = \"https://h\"\nheaders = { X = \"a${}b\" }",
         "[plugins.a.settings]\npath = \"/path/to/x\"",
+        "[upstreams.later]\nenabled = false",
     ] {
         let refused = Config::parse(text).err().map(|error| error.to_string());
         assert_eq!(refused, None, "{text}");

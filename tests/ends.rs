@@ -114,6 +114,24 @@ fn over_http_calls_in_flight_may_end_after_a_signal() {
 }
 
 #[test]
+fn over_http_calls_that_do_not_end_after_a_signal_get_a_status_with_which_clients_try_again() {
+    let home = home(1_000_000);
+    let (process, address) = serve(&home, &[]);
+    let id = process.id();
+    let killing = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(700));
+        kill(id, Signal::TERM);
+    });
+    let call = json!({"name": "spin", "arguments": {"how": "sleep"}});
+    let reply = crate::support::http::modern(address, "tools/call", call);
+    killing.join().expect("it is ours");
+    assert_eq!(reply.status(), 503, "{reply:?}");
+    assert_eq!(process.end().code, Some(0));
+    let outcomes = home.outcomes();
+    assert!(outcomes.contains(&("spin".into(), "cancelled".into())), "{outcomes:?}");
+}
+
+#[test]
 fn a_hangup_that_is_ignored_from_the_start_stays_ignored() {
     let home = home(1000);
     let mut command = Command::new("/bin/sh");

@@ -214,7 +214,9 @@ impl Config {
     ///
     /// The text is not a valid configuration. The error contains no value that may be secret.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        Self::checked(text).map_err(|error| error.with_hidden(|about| secrets::hidden(text, about)))
+        Self::checked(text).map_err(|error| {
+            explain::locate(text, error).with_hidden(|about| secrets::hidden(text, about))
+        })
     }
 
     fn checked(text: &str) -> Result<Self, ConfigError> {

@@ -8,6 +8,8 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 
+use crate::sessions::NotAdmitted;
+
 /// A response of the HTTP server.
 pub(crate) type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
@@ -48,4 +50,27 @@ pub(crate) fn rpc_error(code: i32, id: Value, message: &str) -> HttpResponse {
 pub(crate) fn ignore_malformed() -> HttpResponse {
     tracing::warn!("a response of a client is ignored: it has both result and error");
     text_response(StatusCode::ACCEPTED, "")
+}
+
+/// The response to a request that may not use a session.
+pub(crate) fn not_admitted(error: &NotAdmitted) -> HttpResponse {
+    match error {
+        // A session of another caller has the same response as one that does not exist.
+        NotAdmitted::NoSession => {
+            text_response(StatusCode::NOT_FOUND, "Not Found: Session not found")
+        }
+        NotAdmitted::State(_) | NotAdmitted::Away => {
+            tracing::warn!("a session: {}", portcullis_sanitize::error_chain(error));
+            let text = "the state that the hosts share cannot be reached now: try again later";
+            let mut response = text_response(StatusCode::SERVICE_UNAVAILABLE, text);
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            response
+        }
+    }
+}
+
+/// The response to a request that was cancelled because the server shuts down.
+pub(crate) fn cancelled_by_shutdown() -> HttpResponse {
+    let text = "this server is shutting down: the request was cancelled, and may have had effects";
+    text_response(StatusCode::SERVICE_UNAVAILABLE, text)
 }

@@ -30,10 +30,11 @@ use crate::rate_limit::RateLimits;
 use crate::refusal_log::RefusalLog;
 use crate::request_body::{self, Envelope};
 use crate::responses::{
-    HttpResponse, bytes_response, ignore_malformed, method_not_allowed, text_response,
+    HttpResponse, bytes_response, cancelled_by_shutdown, ignore_malformed, method_not_allowed,
+    not_admitted, text_response,
 };
 use crate::session_limit::{SessionLimits, SessionSlot};
-use crate::sessions::{NotAdmitted, Restored, SessionPermit, Sessions};
+use crate::sessions::{Restored, SessionPermit, Sessions};
 use crate::settings::{Page, Readiness, Settings};
 use crate::settings_error::InvalidSettings;
 use crate::shared_sessions::{self, Opening, SharedSessions};
@@ -62,6 +63,7 @@ pub(crate) struct Router<S> {
     is_streamable: bool,
     legacy: Option<Arc<Legacy>>,
     factory: Arc<dyn Fn() -> S + Send + Sync>,
+    shutdown: CancellationToken,
 }
 
 /// The route of a request.
@@ -138,7 +140,9 @@ impl<S: ServerHandler> Router<S> {
             refusal_log: RefusalLog::default(),
             max_body,
             session_limits: SessionLimits::new(settings.sessions, settings.sessions_per_principal),
-            legacy: settings.legacy_sse.then(|| Legacy::new(settings.raw.clone(), shutdown)),
+            legacy: settings
+                .legacy_sse
+                .then(|| Legacy::new(settings.raw.clone(), shutdown.clone())),
             raw: settings.raw,
             pages: settings.pages,
             readiness: settings.readiness,
@@ -146,6 +150,7 @@ impl<S: ServerHandler> Router<S> {
             streamable,
             is_streamable: settings.streamable,
             factory,
+            shutdown,
         })
     }
 
@@ -383,6 +388,10 @@ impl<S: ServerHandler> Router<S> {
             Some((permit, claim)) => self.open(permit, claim, request).await?,
             None => self.streamable.handle(request).await,
         };
+        // rmcp's response to a call that the shutdown cancels would say that the server has a fault.
+        if response.status() == StatusCode::INTERNAL_SERVER_ERROR && self.shutdown.is_cancelled() {
+            return Err(cancelled_by_shutdown());
+        }
         if ends_session && response.status() == StatusCode::ACCEPTED {
             // The session has ended now. The servers of the Python and TypeScript SDKs respond with status 200, too.
             // The client of the Python SDK takes every status other than 200 and 204 for a failure.
@@ -443,23 +452,6 @@ impl<S: ServerHandler> Router<S> {
             self.refusal_log.note(peer, why);
             text_response(StatusCode::SERVICE_UNAVAILABLE, why)
         })
-    }
-}
-
-/// The response to a request that may not use a session.
-fn not_admitted(error: &NotAdmitted) -> HttpResponse {
-    match error {
-        // A session of another caller has the same response as one that does not exist.
-        NotAdmitted::NoSession => {
-            text_response(StatusCode::NOT_FOUND, "Not Found: Session not found")
-        }
-        NotAdmitted::State(_) | NotAdmitted::Away => {
-            tracing::warn!("a session: {}", portcullis_sanitize::error_chain(error));
-            let text = "the state that the hosts share cannot be reached now: try again later";
-            let mut response = text_response(StatusCode::SERVICE_UNAVAILABLE, text);
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-            response
-        }
     }
 }
 

@@ -238,6 +238,17 @@ impl Target {
     }
 }
 
+impl Definition {
+    /// Checks the keys and values, without starting or reaching the server.
+    ///
+    /// # Errors
+    ///
+    /// The first key or value that is wrong, and why.
+    pub fn check(&self) -> Result<(), DefinitionError> {
+        CheckedDefinition::try_from(self.clone()).map(drop)
+    }
+}
+
 impl TryFrom<Definition> for CheckedDefinition {
     type Error = DefinitionError;
 

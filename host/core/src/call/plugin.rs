@@ -383,6 +383,7 @@ mod tests {
     use super::*;
     use crate::bindings::{PathAccess, PathKind};
     use crate::config::{Config, Folders};
+    use crate::lock::Lock;
     use crate::plugins::Plugins;
     use crate::sandbox::Sandbox;
 
@@ -420,7 +421,9 @@ mod tests {
             lock: folder.path().join("lock"),
             ..Folders::of_user().unwrap()
         };
-        let plugins = runtime.block_on(Plugins::load(Arc::new(sandbox), &config, &folders));
+        let lock = Lock::at(folders.lock.clone());
+        let plugins = Plugins::load(Arc::new(sandbox), &config, &folders, lock);
+        let plugins = runtime.block_on(plugins);
         let (loaded, index, argument) = tool_with_path(&plugins);
         let roots = Roots::new(
             vec![Root::open(folder.path(), &HostFiles::default()).unwrap()],

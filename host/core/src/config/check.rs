@@ -41,6 +41,12 @@ impl Config {
                 return Err(ConfigError::key(key, Fault::NameOfPlugin));
             }
             check_upstream_command(&key, &upstream.definition)?;
+            if upstream.enabled != Some(false) {
+                upstream.check().map_err(|error| {
+                    let why = portcullis_sanitize::error_chain(error.as_ref());
+                    ConfigError::key(key, Fault::Value(why))
+                })?;
+            }
         }
         self.check_profiles()?;
         self.check_cluster()?;

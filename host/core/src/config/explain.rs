@@ -59,6 +59,19 @@ fn meaning(schema: &Value, path: &[String]) -> Option<String> {
     Some(text)
 }
 
+/// The error with the place of its key in the text, or of the innermost table on the way to it that the text has, if the
+/// error has no place yet.
+pub(super) fn locate(text: &str, mut error: ConfigError) -> ConfigError {
+    if error.place.is_none()
+        && let Some(key) = &error.key
+        && let Ok(keys) = toml_edit::Key::parse(key)
+    {
+        let keys: Vec<_> = keys.iter().map(toml_edit::Key::get).collect();
+        error.place = place_of_key(text, &keys);
+    }
+    error
+}
+
 /// The line and the column of a key, both from 1. If the text does not have the key, the line and the column of the
 /// innermost existing table that leads to the key.
 pub(super) fn place_of_key(text: &str, keys: &[&str]) -> Option<(usize, usize)> {

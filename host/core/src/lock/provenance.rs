@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Approval, ApprovalKey, LockError, LockFile, NewApproval};
+use super::{ApprovalKey, LockError, LockFile, NewApproval};
 
 /// Where a plugin's component was fetched from, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,11 +54,8 @@ impl LockFile {
         reason: &str,
     ) -> Result<NewApproval, LockError> {
         self.update(|content| {
-            let before = content.plugins.insert(name.to_owned(), from.digest.clone());
-            let approval = Approval::now(&from.digest, reason);
-            content.approvals.insert(ApprovalKey::Plugin(name).to_string(), approval.clone());
             content.provenances.insert(name.to_owned(), from.clone());
-            NewApproval { approval, before }
+            content.approve_plugin(name, &from.digest, reason)
         })
     }
 

@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::policy::Policies;
 use super::{CommandLineServer, Sharing, ToolConfig};
 
 /// The section of one upstream server.
@@ -152,6 +153,16 @@ impl TryFrom<toml::Table> for Config {
 }
 
 impl Config {
+    /// Checks the definition of the server and the policies for its tools, without starting or reaching the server.
+    ///
+    /// # Errors
+    ///
+    /// The first key or value that is wrong, and why.
+    pub(crate) fn check(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.definition.check()?;
+        Ok(Policies::new(&self.tools).map(drop)?)
+    }
+
     /// A server of the command line: a program with its arguments, or a URL. `variables` are the names of
     /// environment variables that are passed to the program.
     ///
