@@ -94,10 +94,9 @@ fn a_second_signal_ends_the_server_at_once() {
     assert_eq!(process.end().code, Some(128 + 15));
 }
 
-#[test]
-fn over_http_calls_in_flight_may_end_after_a_signal() {
-    let home = home(1500);
-    let (process, address) = serve(&home, &[]);
+/// The status over HTTP of a call that sleeps while the server gets a signal, and the server's exit code.
+fn status_of_a_call_during_a_signal(home: &Home) -> (u16, Option<i32>) {
+    let (process, address) = serve(home, &[]);
     let id = process.id();
     let killing = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(700));
@@ -107,26 +106,21 @@ fn over_http_calls_in_flight_may_end_after_a_signal() {
     let call = json!({"name": "spin", "arguments": {"how": "sleep"}});
     let reply = crate::support::http::modern(address, "tools/call", call);
     killing.join().expect("it is ours");
-    assert_eq!(reply.status(), 200, "{reply:?}");
+    (reply.status(), process.end().code)
+}
+
+#[test]
+fn over_http_calls_in_flight_may_end_after_a_signal() {
+    let home = home(1500);
+    assert_eq!(status_of_a_call_during_a_signal(&home), (200, Some(0)));
     let outcomes = home.outcomes();
     assert!(!outcomes.iter().any(|(_, how)| how == "cancelled"), "{outcomes:?}");
-    assert_eq!(process.end().code, Some(0));
 }
 
 #[test]
 fn over_http_calls_that_do_not_end_after_a_signal_get_a_status_with_which_clients_try_again() {
     let home = home(1_000_000);
-    let (process, address) = serve(&home, &[]);
-    let id = process.id();
-    let killing = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(700));
-        kill(id, Signal::TERM);
-    });
-    let call = json!({"name": "spin", "arguments": {"how": "sleep"}});
-    let reply = crate::support::http::modern(address, "tools/call", call);
-    killing.join().expect("it is ours");
-    assert_eq!(reply.status(), 503, "{reply:?}");
-    assert_eq!(process.end().code, Some(0));
+    assert_eq!(status_of_a_call_during_a_signal(&home), (503, Some(0)));
     let outcomes = home.outcomes();
     assert!(outcomes.contains(&("spin".into(), "cancelled".into())), "{outcomes:?}");
 }

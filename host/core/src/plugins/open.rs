@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 
 use super::{RejectedComponent, bundled};
 use crate::config::{Config, Folders, is_name};
-use crate::lock::{ApprovedPlugins, Lock};
+use crate::lock::{ApprovedPlugins, Lock, LockError};
 use crate::sandbox::{Code, ComponentInfo, Origin, RefusedComponent, Sandbox};
 
 /// A component whose file is open.
@@ -57,10 +57,7 @@ pub(super) fn open_on_threads(
         let next = move || waiting.lock().pop_first();
         spawn_blocking(move || {
             while let Some((index, candidate)) = next() {
-                let approved = approved.get_or_init(|| {
-                    let read = lock.file().approved_plugins();
-                    read.map_err(|error| format!("the approvals cannot be read: {error}"))
-                });
+                let approved = approved.get_or_init(|| lock.file().approved_plugins());
                 let opened = candidate.open_approved(&config, approved, &sandbox);
                 if sender.send((index, opened)).is_err() {
                     return;
@@ -101,7 +98,7 @@ impl Candidate {
     fn check_approval(
         &self,
         config: &Config,
-        approved: &Result<ApprovedPlugins, String>,
+        approved: &Result<ApprovedPlugins, LockError>,
         digest: &str,
     ) -> Result<bool, String> {
         let follows_changes =
@@ -110,7 +107,8 @@ impl Candidate {
             return Ok(false);
         }
         let name = &self.name;
-        let approved = approved.as_ref().map_err(Clone::clone)?;
+        let unreadable = |error| format!("the approvals cannot be read: {error}");
+        let approved = approved.as_ref().map_err(unreadable)?;
         match approved.digest(name) {
             None if config.host.locked == Some(true) => Err(format!(
                 "it is not approved, and this host is locked: to see it, run `portcullis plugin diff {name}`; to \
@@ -136,7 +134,7 @@ impl Candidate {
     fn open_approved(
         self,
         config: &Config,
-        approved: &Result<ApprovedPlugins, String>,
+        approved: &Result<ApprovedPlugins, LockError>,
         sandbox: &Sandbox,
     ) -> Result<Opened, RejectedComponent> {
         let mut opened = self.open()?;
